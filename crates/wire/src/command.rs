@@ -48,6 +48,20 @@ pub const LAST_STATEMENT: u32 = u32::MAX;
 /// behind the command byte, in four bytes.
 pub const STATEMENT_ID: Range<usize> = 1..5;
 
+/// Number of the statement in the payload of a command for a prepared statement; nothing if that is
+/// shorter.
+pub fn statement_id(payload: &[u8]) -> Option<u32> {
+    payload.get(STATEMENT_ID).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes)
+}
+
+/// Whether a command's payload is an execution that asks for a cursor: read-only, for update or
+/// scrollable (`CURSOR_TYPE_*`).
+pub fn opens_cursor(payload: &[u8]) -> bool {
+    const CURSORS: u8 = 0b111;
+    let flags = payload.get(STATEMENT_ID.end).filter(|_| payload.first() == Some(&(Kind::StmtExecute as u8)));
+    flags.is_some_and(|flags| flags & CURSORS != 0)
+}
+
 pub use attributes::{Attribute, Attributes};
 pub use binlog_dump::BinlogDump;
 pub use binlog_dump_gtid::BinlogDumpGtid;

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use wire::reply::Event;
 
 use super::Session;
+use super::links::Links;
 use super::segments::{At, Wrong, settle, work_at};
 use super::state::Past;
 use super::state::settle::Settled;
@@ -39,7 +40,7 @@ impl Session {
         self.control.end_statement();
         self.pause_or_end();
         if self.state.take_retold() {
-            self.release_error();
+            self.links.release_error(&mut self.state);
         }
         Ok(())
     }
@@ -157,7 +158,7 @@ impl Session {
             Wrong::Setup => self.lost(None),
             Wrong::Nonsense(error, before) => self.nonsense(&error, before),
             Wrong::File(before) => self.file_not_expected(before),
-            Wrong::TooMuch(bytes) => self.too_much(bytes),
+            Wrong::TooMuch(bytes) => self.links.too_much(bytes),
             Wrong::ClientLeft => Ending::ClientLeft,
         }
     }
@@ -177,15 +178,6 @@ impl Session {
         let server = backend.server().endpoint();
         tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");
         self.told_if(client, &ClientError::file_not_expected(server))
-    }
-
-    /// There is this much behind the last answer.
-    fn too_much(&self, bytes: usize) -> Ending {
-        if let Some(backend) = &self.links.in_use {
-            let server = backend.server().endpoint();
-            tracing::error!(%server, bytes, "a server sent more than its answer; the session ends");
-        }
-        Ending::Silent
     }
 
     /// The backend is gone in the middle of its answer, or what it says is not the protocol.
@@ -243,5 +235,16 @@ impl Session {
         }
         self.control.set_busy();
         Poll::Ready(Ok(()))
+    }
+}
+
+impl Links {
+    /// There is this much behind the last answer.
+    fn too_much(&self, bytes: usize) -> Ending {
+        if let Some(backend) = &self.in_use {
+            let server = backend.server().endpoint();
+            tracing::error!(%server, bytes, "a server sent more than its answer; the session ends");
+        }
+        Ending::Silent
     }
 }

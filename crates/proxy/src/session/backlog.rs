@@ -5,11 +5,12 @@ use std::ops::Range;
 use std::task::{Poll, ready};
 
 use wire::command::Kind;
-use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
+use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD, MessageScanner};
 
 use super::Session;
 use super::ids::Look;
 use crate::ending::Ending;
+use crate::worker::Worker;
 
 /// The payload of the command that bytes begin with, as far as it is there.
 pub(super) fn front(bytes: &[u8]) -> &[u8] {
@@ -85,6 +86,17 @@ impl Session {
         .await?;
         self.control.set_busy();
         Ok(())
+    }
+}
+
+impl Worker {
+    /// Refuses a command larger than `mysql-max_allowed_packet`.
+    pub(super) fn check_size(&self, scanner: &MessageScanner) -> Result<(), Ending> {
+        let max = self.settings().variables.max_allowed_packet;
+        if scanner.payload_len() <= u64::from(max) {
+            return Ok(());
+        }
+        Err(Ending::TooLarge(scanner.clone()))
     }
 }
 

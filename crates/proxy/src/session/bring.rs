@@ -2,14 +2,13 @@
 //! they have there, prepared anew where they are not.
 
 use sql::shape::Effects;
-use wire::command::{Kind, StmtExecute};
+use wire::command::{Kind, StmtExecute, opens_cursor, statement_id};
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::backlog::front;
 use super::decided::Decided;
-use super::execute::{id, opens_cursor};
 use super::prepare::NotPrepared;
 use super::stop::Stop;
 use crate::client::login::ok;
@@ -22,7 +21,7 @@ impl Session {
     /// Makes the statement of the command in the backlog one that the backend in use has, and names
     /// it in the command as that server does.
     pub(super) async fn bring_statement(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        let Some(id) = id(self.io.front()) else { return Ok(()) };
+        let Some(id) = statement_id(self.io.front()) else { return Ok(()) };
         let hostgroup = self.state.here;
         let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
             for left in self.links.left_as(&self.state, id) {
@@ -50,8 +49,10 @@ impl Session {
         let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();
         let is_mariadb = self.links.is_mariadb();
         let can_be_prepared = prepared.is_preparable_in(self.state.modes());
-        let hears_of_others =
-            || self.links.is_away(&self.state) && (can_be_prepared || self.text_with_answers(id).is_some());
+        let hears_of_others = || {
+            self.links.is_away(&self.state)
+                && (can_be_prepared || self.links.text_with_answers(&self.state, id).is_some())
+        };
         let is_of_no_use = is_told && (prepared.is_for_once(hostgroup) || hears_of_others())
             || has_parts && is_mariadb && prepared.is_anothers(hostgroup) && can_be_prepared;
         if is_of_no_use {
@@ -88,11 +89,11 @@ impl Session {
         if let Some(known_as) = self.state.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup)) {
             return Ok(Ok(known_as));
         }
-        if !has_parts
-            && kind != Kind::StmtFetch
-            && let Some(known_as) = self.reuse_statement(id, &self.typed_by(kind, self.io.front(), id))
-        {
-            return Ok(Ok(known_as));
+        if !has_parts && kind != Kind::StmtFetch {
+            let typed = self.typed_by(kind, self.io.front(), id);
+            if let Some(known_as) = self.links.reuse_statement(&mut self.state, id, &typed) {
+                return Ok(Ok(known_as));
+            }
         }
         self.prepare_again(id).await
     }
@@ -222,7 +223,7 @@ impl Session {
         self.answer_here(Kind::StmtFetch, front(&error)).await?;
         self.state.note_error(self.links.state_mut());
         self.state.note_failed(Some(&error));
-        self.release_error();
+        self.links.release_error(&mut self.state);
         Ok(())
     }
 

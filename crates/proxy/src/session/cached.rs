@@ -29,6 +29,7 @@ use crate::cached::Style;
 use crate::ending::Ending;
 use crate::state::substitute::Counted;
 use crate::taps::observe::{Ended, note_time};
+use crate::worker::Worker;
 use observe::running::Measured;
 use session::tier::Tier;
 
@@ -70,7 +71,7 @@ impl Session {
         };
         match self.cache_key(kind, input, &decided) {
             Err(refusal) => refuse(&mut decided, refusal),
-            Ok(asked) => match self.look_up(&asked, self.arrival_us(&asked)) {
+            Ok(asked) => match self.look_up(&asked, self.worker.arrival_us(&asked)) {
                 Look::Hit(rows, bytes) => {
                     let len = HEADER_LEN + whole_front(input).map_or(0, <[u8]>::len);
                     let (now, later) = input.split_at_checked(len).unwrap_or((input, &[]));
@@ -105,12 +106,12 @@ impl Session {
     /// Waits for the answer to another session's query, as long as the policy says. True if the
     /// command in the backlog was answered with it.
     pub(super) async fn await_answer(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
-        let (begun, since_us) = (Instant::now(), self.uptime_us());
+        let (begun, since_us) = (Instant::now(), self.worker.uptime_us());
         let mut known: Option<Asked> = None;
         loop {
             let asked = known
                 .take()
-                .filter(|asked| self.is_known_still(asked))
+                .filter(|asked| self.worker.is_known_still(asked))
                 .map_or_else(|| self.cache_key(kind, &self.io.backlog, decided), Ok);
             let asked = match asked {
                 Ok(asked) => asked,
@@ -170,12 +171,6 @@ impl Session {
         }
     }
 
-    /// Whether what was found out about the command holds, although the session has waited: nothing
-    /// but definitions and proofs has changed meanwhile.
-    fn is_known_still(&self, asked: &Asked) -> bool {
-        self.worker.shared.cache.proven.epoch() == asked.epoch
-    }
-
     /// Waits for the answer to another session's query; false if it has not come in time. Nothing
     /// if the session's query is killed meanwhile.
     async fn await_leader(&mut self, waiter: &Waiter, deadline: Instant) -> Result<Option<bool>, Ending> {
@@ -194,7 +189,7 @@ impl Session {
             // Sessions of the same account wait for the one that proves it.
             return self.join(asked, (proof, now_ms), Miss::Unproven, &mut stats);
         }
-        let fresh = self.freshness(asked, since_us);
+        let fresh = self.worker.freshness(asked, since_us);
         if fresh == Fresh::Behind {
             stats.missed(asked.row, Miss::Behind);
             return Look::Miss(None);
@@ -250,17 +245,6 @@ impl Session {
         if self.capabilities().contains(Capabilities::DEPRECATE_EOF) { Form::Ok } else { Form::Eof }
     }
 
-    /// Counts why the answer to a command is not looked up, if it was to be.
-    pub(super) fn note_uncached(&self, decided: &Decided) {
-        let Some(Cached { policy, refused: Some(refusal) }) =
-            decided.orders.as_ref().and_then(|orders| orders.cached)
-        else {
-            return;
-        };
-        let row = row(&policy, decided);
-        self.worker.counts.cache.borrow_mut().refused(row, refusal);
-    }
-
     /// The command is being answered from the cache: counts it, and what it leaves for statements
     /// behind it.
     pub(super) fn begin_hit(
@@ -287,7 +271,7 @@ impl Session {
         let measured = self.measure_as(kind, payload, decided.plan.statement());
         let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         let measured = Measured { digest: decided.digest(), log: decided.log(), place, bytes, ..measured };
-        let text = if self.logs() { self.shown(kind, payload) } else { &[] };
+        let text = if self.worker.logs() { self.shown(kind, payload) } else { &[] };
         self.begin_running(measured, text);
         self.note_traced_here(kind, payload, Some(decided));
         self.control.running.add_answered(answered);
@@ -312,6 +296,25 @@ impl Session {
     pub(super) fn end_hit(&self, rows: RowCounts) {
         note_time(&self.worker, &self.control, Ended::FromCache { rows: rows.sent.into() });
         self.control.running.rest(&self.worker.shown);
+    }
+}
+
+impl Worker {
+    /// Counts why the answer to a command is not looked up, if it was to be.
+    pub(super) fn note_uncached(&self, decided: &Decided) {
+        let Some(Cached { policy, refused: Some(refusal) }) =
+            decided.orders.as_ref().and_then(|orders| orders.cached)
+        else {
+            return;
+        };
+        let row = row(&policy, decided);
+        self.counts.cache.borrow_mut().refused(row, refusal);
+    }
+
+    /// Whether what was found out about the command holds, although the session has waited: nothing
+    /// but definitions and proofs has changed meanwhile.
+    fn is_known_still(&self, asked: &Asked) -> bool {
+        self.shared.cache.proven.epoch() == asked.epoch
     }
 }
 

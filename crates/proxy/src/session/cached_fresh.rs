@@ -14,6 +14,7 @@ use super::Session;
 use super::cached_asked::Asked;
 use super::kill::while_waiting;
 use crate::ending::Ending;
+use crate::worker::Worker;
 
 /// How far the changes are known that others have made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,28 +36,34 @@ impl Fresh {
 }
 
 impl Session {
-    /// The server whose binary log tells of writes to the tables of a query at this hostgroup,
-    /// where its mode wants that.
-    pub(super) fn source_of(
-        &self,
-        policy: &CachePolicy,
-        hostgroup: u32,
-    ) -> Result<Option<Arc<Source>>, Refusal> {
-        if !policy.mode.sees_all_writes() {
-            return Ok(None);
-        }
-        let source = self.worker.shared.cache.sources.of(hostgroup);
-        source.map(Some).ok_or(Refusal::NotFollowed)
+    /// Waits until all is known that was written before `since_us`; false if that does not become
+    /// known in time. Nothing if the session's query is killed meanwhile.
+    pub(super) async fn await_proof(
+        &mut self,
+        source: &Source,
+        since_us: u64,
+        deadline: Instant,
+    ) -> Result<Option<bool>, Ending> {
+        let waiting = pin!(tokio::time::timeout_at(deadline, source.wait(since_us)));
+        let caps = self.identity.capabilities;
+        let ended = while_waiting(&self.control, &mut self.io.sock, caps, waiting).await?;
+        Ok(ended.map(Result::unwrap_or_default))
     }
+}
 
+impl Worker {
     /// When a query has come that arrives now; 0 where its answer's age does not depend on that.
     pub(super) fn arrival_us(&self, asked: &Asked) -> u64 {
         if asked.source.is_some() { self.uptime_us() } else { 0 }
     }
 
-    /// Microseconds since the start.
-    pub(super) fn uptime_us(&self) -> u64 {
-        self.worker.shared.upstream.uptime_us()
+    /// Whether a hostgroup has the server of a source, and no other one. The source learns of
+    /// another server later than sessions do, whose writes go there.
+    fn is_of(&self, source: &Arc<Source>, hostgroup: u32) -> bool {
+        let shared = &self.shared;
+        let is_it = |server: &Server<Target>| server.endpoint().endpoint.is_displayed_as(source.name());
+        shared.cache.sources.is(hostgroup, source)
+            && shared.upstream.pool.only(hostgroup, is_it) == Some(true)
     }
 
     /// Whether an answer may be given to a query that has come at `since_us`. To be asked before
@@ -81,26 +88,22 @@ impl Session {
         }
     }
 
-    /// Whether a hostgroup has the server of a source, and no other one. The source learns of
-    /// another server later than sessions do, whose writes go there.
-    fn is_of(&self, source: &Arc<Source>, hostgroup: u32) -> bool {
-        let shared = &self.worker.shared;
-        let is_it = |server: &Server<Target>| server.endpoint().endpoint.is_displayed_as(source.name());
-        shared.cache.sources.is(hostgroup, source)
-            && shared.upstream.pool.only(hostgroup, is_it) == Some(true)
+    /// The server whose binary log tells of writes to the tables of a query at this hostgroup,
+    /// where its mode wants that.
+    pub(super) fn source_of(
+        &self,
+        policy: &CachePolicy,
+        hostgroup: u32,
+    ) -> Result<Option<Arc<Source>>, Refusal> {
+        if !policy.mode.sees_all_writes() {
+            return Ok(None);
+        }
+        let source = self.shared.cache.sources.of(hostgroup);
+        source.map(Some).ok_or(Refusal::NotFollowed)
     }
 
-    /// Waits until all is known that was written before `since_us`; false if that does not become
-    /// known in time. Nothing if the session's query is killed meanwhile.
-    pub(super) async fn await_proof(
-        &mut self,
-        source: &Source,
-        since_us: u64,
-        deadline: Instant,
-    ) -> Result<Option<bool>, Ending> {
-        let waiting = pin!(tokio::time::timeout_at(deadline, source.wait(since_us)));
-        let caps = self.identity.capabilities;
-        let ended = while_waiting(&self.control, &mut self.io.sock, caps, waiting).await?;
-        Ok(ended.map(Result::unwrap_or_default))
+    /// Microseconds since the start.
+    pub(super) fn uptime_us(&self) -> u64 {
+        self.shared.upstream.uptime_us()
     }
 }

@@ -8,7 +8,7 @@ use session::tier::Tier;
 use session::unjudged::Unseen;
 use sql::Modes;
 use sql::shape::{Effects, SCHEMAS_OF_SERVERS};
-use wire::command::{ExecuteParams, Kind, StmtExecute};
+use wire::command::{ExecuteParams, Kind, StmtExecute, opens_cursor};
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
@@ -17,12 +17,13 @@ use super::cached::row;
 use super::cached_asked::Asked;
 use super::cached_said::Who;
 use super::decided::Decided;
-use super::execute::{keeps_definitions, opens_cursor};
+use super::execute::keeps_definitions;
 use super::links::Links;
 use super::state::SessionState;
 use crate::cached::account_of;
 use crate::routing::Reading;
 use crate::state::Pin;
+use crate::worker::Worker;
 
 /// The type of parameters that are times, `MYSQL_TYPE_TIME`.
 const TIME: u16 = 0x0B;
@@ -55,13 +56,13 @@ impl Session {
         // Reader and writer have the same data.
         let hostgroup = if target.is_split { state.account.default_hostgroup } else { target.hostgroup };
         let asked_at = if policy.mode.sees_own_writes() {
-            self.sees_own_writes(hostgroup)?;
+            self.worker.sees_own_writes(hostgroup)?;
             cache.watch_tables();
             hostgroup
         } else {
             target.hostgroup
         };
-        let source = self.source_of(policy, hostgroup)?;
+        let source = self.worker.source_of(policy, hostgroup)?;
         let (account, text) = (self.cache_account(Some(user)), self.text_of(kind, payload));
         let who = Who { account, class, hostgroups: [hostgroup, asked_at] };
         let said = self.said(&who, text, decided, &how, epoch);
@@ -102,17 +103,6 @@ impl Session {
         let address = if is_by_address { state.client_addr.as_bytes() } else { &[] };
         user.filter(|_| !is_by_address)
             .unwrap_or_else(|| account_of(&worker.shared.cache, &state.caller, address))
-    }
-
-    /// Fails if an answer from this hostgroup may be older than a write that a client of this proxy
-    /// knows to have succeeded.
-    fn sees_own_writes(&self, hostgroup: u32) -> Result<(), Refusal> {
-        let shared = &self.worker.shared;
-        let is_reader = self.worker.settings().config().pairs().any(|(_, reader)| reader == hostgroup);
-        if is_reader || shared.upstream.pool.has_choice(hostgroup, shared.uptime()) {
-            return Err(Refusal::Replica);
-        }
-        if shared.cache.is_bypassed() { Err(Refusal::FastForward) } else { Ok(()) }
     }
 
     /// The key with the text that is sent, and the values with their types if it is prepared.
@@ -169,6 +159,19 @@ impl Session {
             Kind::Query => self.statement(payload),
             _ => self.state.prepared_text(payload).unwrap_or_default(),
         }
+    }
+}
+
+impl Worker {
+    /// Fails if an answer from this hostgroup may be older than a write that a client of this proxy
+    /// knows to have succeeded.
+    fn sees_own_writes(&self, hostgroup: u32) -> Result<(), Refusal> {
+        let shared = &self.shared;
+        let is_reader = self.settings().config().pairs().any(|(_, reader)| reader == hostgroup);
+        if is_reader || shared.upstream.pool.has_choice(hostgroup, shared.uptime()) {
+            return Err(Refusal::Replica);
+        }
+        if shared.cache.is_bypassed() { Err(Refusal::FastForward) } else { Ok(()) }
     }
 }
 

@@ -36,7 +36,7 @@ impl Session {
             && now_ms.saturating_sub(known.since_ms) < CACHE_KNOWN_AGE_MAX_MS
             && self.is_as(&known)
             && let Some((rows, bytes)) =
-                self.answer_near(&known.asked, self.freshness(&known.asked, u64::MAX))
+                self.answer_near(&known.asked, self.worker.freshness(&known.asked, u64::MAX))
         {
             self.begin_hit(Kind::Query, payload, &known.decided, rows, bytes);
             self.end_hit(rows);

@@ -17,6 +17,7 @@ use super::decided::Decided;
 use super::execute::keeps_definitions;
 use crate::state::Setting;
 use crate::taps::cache_fill::{CacheFill, Filling};
+use crate::worker::Worker;
 
 impl Session {
     /// How many rows in front of the answer to a query `FOUND_ROWS()` counts, or why the answer is
@@ -55,32 +56,15 @@ impl Session {
         execute.whole_number((prepared.params(), last), at, caps)
     }
 
-    /// Why the answer to a missed query is not stored, if it is not worth that: few lookups of its
-    /// digest hit, and its key was not asked for lately. Then no session waits for it either.
-    pub(super) fn passes(&self, asked: &Asked, now_ms: u64, stats: &mut Stats) -> Option<NotStored> {
-        let cache = &self.worker.shared.cache;
-        let mut rates = self.worker.cached.rates();
-        if !rates.are_rare(asked.row, stats.so_far(asked.row)) || !Doorkeeper::is_within(cache.budget()) {
-            return None;
-        }
-        let Some(moment) = cache.versions.moment(&asked.said.scope) else { return Some(NotStored::Written) };
-        let allows = |moment| cache.versions.allows(&asked.said.scope, moment);
-        if cache.doorkeeper.has_seen(asked.key, now_ms, asked.life, moment, allows) {
-            rates.note_second(asked.row);
-            return None;
-        }
-        Some(NotStored::Rare)
-    }
-
     /// The answer is not there, because of `miss`: what becomes of the query.
     pub(super) fn missed(&self, asked: &Asked, now_ms: u64, miss: Miss, stats: &mut Stats) -> Look {
         if miss == Miss::Invalidated {
             let cause = self.worker.shared.cache.versions.last_cause(&asked.said.scope);
             stats.invalidated(asked.row, cause);
         }
-        match self.passes(asked, now_ms, stats) {
+        match self.worker.passes(asked, now_ms, stats) {
             // If no server answers, it is needed.
-            Some(reason) if !self.has_stale(asked, now_ms) => {
+            Some(reason) if !self.worker.has_stale(asked, now_ms) => {
                 stats.missed(asked.row, miss);
                 stats.not_stored(asked.row, reason);
                 Look::Pass
@@ -143,16 +127,16 @@ impl Session {
         cache.watch_writes();
         let Some(moment) = cache.versions.moment(&said.scope) else {
             // Those who wait would meet the same write.
-            return self.keep_nothing(row, leader, NotStored::Written);
+            return self.worker.keep_nothing(row, leader, NotStored::Written);
         };
         if cache.proven.epoch() != epoch {
             // It was found out what the answer depends on before a definition was changed.
-            return self.keep_nothing(row, leader, NotStored::Unjudged);
+            return self.worker.keep_nothing(row, leader, NotStored::Unjudged);
         }
         // A server behind the same name may answer that the log is not of.
         let stretch = source.as_ref().map(|source| source.stretch());
         if stretch == Some(None) {
-            return self.keep_nothing(row, leader, NotStored::NotFollowed);
+            return self.worker.keep_nothing(row, leader, NotStored::NotFollowed);
         }
         let sent = Instant::now();
         let sent_us = self.worker.uptime_us_at(sent);
@@ -182,12 +166,31 @@ impl Session {
         let fill = CacheFill::new(cache, &self.worker.counts, filling);
         self.flight().taps.set_fill(fill);
     }
+}
+
+impl Worker {
+    /// Why the answer to a missed query is not stored, if it is not worth that: few lookups of its
+    /// digest hit, and its key was not asked for lately. Then no session waits for it either.
+    pub(super) fn passes(&self, asked: &Asked, now_ms: u64, stats: &mut Stats) -> Option<NotStored> {
+        let cache = &self.shared.cache;
+        let mut rates = self.cached.rates();
+        if !rates.are_rare(asked.row, stats.so_far(asked.row)) || !Doorkeeper::is_within(cache.budget()) {
+            return None;
+        }
+        let Some(moment) = cache.versions.moment(&asked.said.scope) else { return Some(NotStored::Written) };
+        let allows = |moment| cache.versions.allows(&asked.said.scope, moment);
+        if cache.doorkeeper.has_seen(asked.key, now_ms, asked.life, moment, allows) {
+            rates.note_second(asked.row);
+            return None;
+        }
+        Some(NotStored::Rare)
+    }
 
     /// The reply will not be stored: counts why, and those who wait send theirs.
     fn keep_nothing(&self, row: RowKey, leader: Option<Leader>, reason: NotStored) {
-        self.worker.counts.cache.borrow_mut().not_stored(row, reason);
+        self.counts.cache.borrow_mut().not_stored(row, reason);
         if let Some(leader) = leader {
-            leader.end(Outcome::NotStored, self.worker.uptime_ms());
+            leader.end(Outcome::NotStored, self.uptime_ms());
         }
     }
 }

@@ -10,6 +10,7 @@ use super::Session;
 use super::cached_asked::Asked;
 use super::cached_fresh::Fresh;
 use crate::routing::Judged;
+use crate::worker::Worker;
 
 impl Session {
     /// What the cache would do with `text`, of which this was found out. Counts nothing, and asks
@@ -29,28 +30,10 @@ impl Session {
         let asked = self.without_questions(|| self.cache_key(Kind::Query, &command, &decided));
         match asked {
             Err(refusal) => Peek::Refused(refusal),
-            Ok(asked) => match self.peek_at(&asked) {
+            Ok(asked) => match self.worker.peek_at(&asked) {
                 Peek::Miss(_) if is_unjudged => Peek::NotStored(NotStored::Unjudged),
                 peek => peek,
             },
-        }
-    }
-
-    fn peek_at(&self, asked: &Asked) -> Peek {
-        let (cache, now_ms) = (&self.worker.shared.cache, self.worker.uptime_ms());
-        let allows = |moment: Moment| cache.versions.allows(&asked.said.scope, moment);
-        let fresh = self.freshness(asked, self.uptime_us());
-        let seen = match asked.said.proof {
-            _ if fresh == Fresh::Behind => Err(Miss::Behind),
-            Some(_) if !asked.is_proven => Err(Miss::Unproven),
-            _ => cache.store.peek(asked.key, now_ms, asked.life, allows),
-        };
-        match seen {
-            Ok(seen) => Peek::Stored(seen),
-            Err(_) if cache.versions.moment(&asked.said.scope).is_none() => {
-                Peek::NotStored(NotStored::Written)
-            }
-            Err(miss) => Peek::Miss(miss),
         }
     }
 
@@ -65,5 +48,25 @@ impl Session {
             None => to_learn.remove(&id),
         };
         found
+    }
+}
+
+impl Worker {
+    fn peek_at(&self, asked: &Asked) -> Peek {
+        let (cache, now_ms) = (&self.shared.cache, self.uptime_ms());
+        let allows = |moment: Moment| cache.versions.allows(&asked.said.scope, moment);
+        let fresh = self.freshness(asked, self.uptime_us());
+        let seen = match asked.said.proof {
+            _ if fresh == Fresh::Behind => Err(Miss::Behind),
+            Some(_) if !asked.is_proven => Err(Miss::Unproven),
+            _ => cache.store.peek(asked.key, now_ms, asked.life, allows),
+        };
+        match seen {
+            Ok(seen) => Peek::Stored(seen),
+            Err(_) if cache.versions.moment(&asked.said.scope).is_none() => {
+                Peek::NotStored(NotStored::Written)
+            }
+            Err(miss) => Peek::Miss(miss),
+        }
     }
 }

@@ -10,6 +10,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::substitute::Counted;
 use crate::taps::observe::{Ended, note_time};
+use crate::worker::Worker;
 
 /// A stale answer for the client.
 #[derive(Debug)]
@@ -20,24 +21,10 @@ pub(super) struct Stale {
 }
 
 impl Session {
-    /// Whether there is a stale answer for a query that no server answers.
-    pub(super) fn has_stale(&self, asked: &Asked, now_ms: u64) -> bool {
-        asked.life.stale_ms > 0 && self.find_stale(asked, now_ms).is_some()
-    }
-
-    fn find_stale(&self, asked: &Asked, now_ms: u64) -> Option<Hit> {
-        if asked.how.policy.mode.sees_all_writes() {
-            return None;
-        }
-        let cache = &self.worker.shared.cache;
-        let allows = |moment| cache.versions.allows(&asked.said.scope, moment);
-        cache.store.get_stale(asked.key, now_ms, asked.life, allows)
-    }
-
     /// Writes the stale answer for a query that no server has answered lately into the worker's
     /// buffer, if there is one. Returns the numbers of its rows and bytes.
     pub(super) fn look_stale(&self, asked: &Asked, now_ms: u64) -> Option<(RowCounts, usize)> {
-        let hit = self.find_stale(asked, now_ms)?;
+        let hit = self.worker.find_stale(asked, now_ms)?;
         self.worker.cached.write(&hit, self.style(None));
         Some((hit.answer.rows(), self.worker.cached.written().len()))
     }
@@ -83,5 +70,21 @@ impl Session {
         let mut packets = Vec::new();
         self.style(None).write(&answer, age_ms, &mut packets);
         Some(Stale { packets, rows: answer.rows() })
+    }
+}
+
+impl Worker {
+    fn find_stale(&self, asked: &Asked, now_ms: u64) -> Option<Hit> {
+        if asked.how.policy.mode.sees_all_writes() {
+            return None;
+        }
+        let cache = &self.shared.cache;
+        let allows = |moment| cache.versions.allows(&asked.said.scope, moment);
+        cache.store.get_stale(asked.key, now_ms, asked.life, allows)
+    }
+
+    /// Whether there is a stale answer for a query that no server answers.
+    pub(super) fn has_stale(&self, asked: &Asked, now_ms: u64) -> bool {
+        asked.life.stale_ms > 0 && self.find_stale(asked, now_ms).is_some()
     }
 }

@@ -9,18 +9,20 @@ use route::Tables;
 use sql::StatementKind;
 use sql::shape::{Effects, Table};
 use wire::codec::Reader;
-use wire::command::Kind;
+use wire::command::{Kind, statement_id};
 use wire::reply::Answer;
 use wire::{StatusFlags, WireError};
 
 use super::Session;
 use super::decided::Decided;
-use super::execute::id;
+use super::links::Links;
 use super::relations::can_be_asked_for;
+use super::state::SessionState;
 use super::to_learn::ToLearn;
 use crate::ending::Ending;
 use crate::relations::Relation;
 use crate::state::Pin;
+use crate::worker::Worker;
 use session::limits::TABLES_MAX;
 use session::unjudged::CODE;
 use upstream::{Connection, Defaults, Reply};
@@ -41,8 +43,9 @@ impl Session {
         let tables = self.tables_of(text, decided);
         let cache = &self.worker.shared.cache;
         let reads = self.with_schemas(&tables.reads);
-        let mut reading = cache.catalog.reading(self.sight_of(account, hostgroup), &cache.versions, reads);
-        reading.is_open |= !self.names_all(text, &tables);
+        let mut reading =
+            cache.catalog.reading(self.worker.sight_of(account, hostgroup), &cache.versions, reads);
+        reading.is_open |= !self.links.names_all(&self.state, text, &tables);
         self.want(hostgroup, std::mem::take(&mut reading.to_ask));
         Some(reading)
     }
@@ -65,12 +68,12 @@ impl Session {
         let text = if kind == Kind::Query {
             self.statement(payload)
         } else {
-            let what = self.state.prepared.as_ref()?.executed(id(payload)?, self.state.here)?;
+            let what = self.state.prepared.as_ref()?.executed(statement_id(payload)?, self.state.here)?;
             // A server executes it in the schema in which it was prepared.
             what.text.as_deref().filter(|_| what.modes == self.state.modes())?
         };
         let tables = self.tables_of(text, decided);
-        if !self.names_all(text, &tables) || names_written && tables.writes.is_empty() {
+        if !self.links.names_all(&self.state, text, &tables) || names_written && tables.writes.is_empty() {
             return None;
         }
         let writes = if names_written { self.with_schemas(&tables.writes) } else { Vec::new() };
@@ -81,15 +84,6 @@ impl Session {
         written.tables
     }
 
-    /// Whether these are all tables of a text, with the schemas that they are in.
-    fn names_all(&self, text: &[u8], tables: &Tables) -> bool {
-        let reading = self.state.reading();
-        let is_doubtful = reading.no_backslash_escapes && text.contains(&b'\\')
-            || reading.two_byte_quotes && !text.is_ascii()
-            || self.links.has_pins(&[Pin::Schema, Pin::Setting]);
-        tables.are_all && !is_doubtful
-    }
-
     fn with_schemas(&self, tables: &[Table]) -> Vec<Table> {
         let here = || Some(String::from_utf8_lossy(self.state.caller.schema()).into_owned());
         let named = |table: &Table| Table { schema: table.schema.clone().or_else(here), ..table.clone() };
@@ -98,13 +92,7 @@ impl Session {
 
     /// For whom definitions are known.
     fn sight(&self, hostgroup: u32) -> Sight {
-        self.sight_of(self.cache_account(None), hostgroup)
-    }
-
-    fn sight_of(&self, account: Key, hostgroup: u32) -> Sight {
-        let keys = &self.worker.shared.cache.keys;
-        let whose = keys.builder().key(account).number(hostgroup.into()).finish();
-        Sight { whose, now_ms: self.worker.uptime_ms() }
+        self.worker.sight_of(self.cache_account(None), hostgroup)
     }
 
     /// These definitions are to be asked for.
@@ -212,6 +200,25 @@ impl Session {
             self.worker.shared.cache.learn(learnt, now_ms);
         }
         Ok(more)
+    }
+}
+
+impl Links {
+    /// Whether these are all tables of a text, with the schemas that they are in.
+    fn names_all(&self, state: &SessionState, text: &[u8], tables: &Tables) -> bool {
+        let reading = state.reading();
+        let is_doubtful = reading.no_backslash_escapes && text.contains(&b'\\')
+            || reading.two_byte_quotes && !text.is_ascii()
+            || self.has_pins(&[Pin::Schema, Pin::Setting]);
+        tables.are_all && !is_doubtful
+    }
+}
+
+impl Worker {
+    fn sight_of(&self, account: Key, hostgroup: u32) -> Sight {
+        let keys = &self.shared.cache.keys;
+        let whose = keys.builder().key(account).number(hostgroup.into()).finish();
+        Sight { whose, now_ms: self.uptime_ms() }
     }
 }
 

@@ -21,6 +21,8 @@ use wire::command::Kind;
 use super::Session;
 use super::decided::Decided;
 use super::kill::while_waiting;
+use super::links::Links;
+use super::state::SessionState;
 use super::stop::Stop;
 use crate::counts::Counter;
 use crate::error::ClientError;
@@ -68,7 +70,7 @@ impl Session {
     /// What the command in the backlog must see, if that matters for where it goes.
     pub(super) fn has_to_see(&self, decided: &Decided) -> Option<Fresh> {
         let orders = decided.orders.as_ref()?;
-        self.fresh_for(&orders.verdict).filter(|_| !self.stays(decided))
+        self.fresh_for(&orders.verdict).filter(|_| !self.links.stays(&self.state, decided))
     }
 
     /// What a hint names, or the last transaction of the session where a rule says.
@@ -80,15 +82,6 @@ impl Session {
     /// The last transaction of the session in a hostgroup.
     pub(super) fn last_gtid(&self, hostgroup: u32) -> Option<Gtid> {
         self.state.gtids.as_ref()?.last(hostgroup)
-    }
-
-    /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer,
-    /// and what asks about the statement before has to ask the server that has executed that.
-    pub(super) fn stays(&self, decided: &Decided) -> bool {
-        let session = self.links.session(&self.state);
-        let here = Some(decided.hostgroup());
-        session.transaction == here
-            || session.last_hostgroup == here && decided.plan.effects.intersects(Effects::READS_LAST)
     }
 
     /// Whether the session has left something in this hostgroup that its statements need, so that
@@ -144,7 +137,7 @@ impl Session {
             }
         }
         let reached = self.reach_one_with(fresh, decided).await?;
-        let Some((server, peer)) = self.server_at(reached, hostgroup) else { return Ok(reached) };
+        let Some((server, peer)) = self.links.server_at(reached, hostgroup) else { return Ok(reached) };
         let has = |worker: &Worker| fresh.is_at_peer(&worker.shared, &server, peer);
         match writer {
             _ if has(&self.worker) => Ok(reached),
@@ -161,7 +154,7 @@ impl Session {
         let replicas_from = self.worker.settings().variables.aurora_max_lag_ms_only_read_from_replicas;
         let wanted = Wanted::new(fresh, &self.worker.shared, hostgroup, replicas_from);
         let reached = self.reach_wanting(wanted, decided).await?;
-        let Some((server, peer)) = self.server_at(reached, hostgroup) else { return Ok(reached) };
+        let Some((server, peer)) = self.links.server_at(reached, hostgroup) else { return Ok(reached) };
         let shared = &self.worker.shared;
         let is_first = wanted.is_first(shared, &server) && fresh.is_at_peer(shared, &server, peer);
         let is_elsewhere = look(&self.worker, hostgroup, &fresh) == Look::CaughtUp;
@@ -179,13 +172,6 @@ impl Session {
         let reached = self.reach(decided).await;
         self.flight().wanted = None;
         reached
-    }
-
-    /// The server of the backend in use, and the address at the other end; nothing if that is not
-    /// in this hostgroup.
-    fn server_at(&self, reached: u32, hostgroup: u32) -> Option<(Endpoint, Option<IpAddr>)> {
-        let backend = self.links.in_use.as_ref().filter(|_| reached == hostgroup)?;
-        Some((backend.server().endpoint().endpoint.clone(), backend.connection().sock().peer_ip()))
     }
 
     /// The writer of the pair does it.
@@ -227,5 +213,25 @@ impl Session {
             None => ClientError::Interrupted,
         };
         Err(self.refuse_here(*kind, &error).await.into())
+    }
+}
+
+impl Links {
+    /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer,
+    /// and what asks about the statement before has to ask the server that has executed that.
+    pub(super) fn stays(&self, state: &SessionState, decided: &Decided) -> bool {
+        let session = self.session(state);
+        let here = Some(decided.hostgroup());
+        session.transaction == here
+            || session.last_hostgroup == here && decided.plan.effects.intersects(Effects::READS_LAST)
+    }
+}
+
+impl Links {
+    /// The server of the backend in use, and the address at the other end; nothing if that is not
+    /// in this hostgroup.
+    fn server_at(&self, reached: u32, hostgroup: u32) -> Option<(Endpoint, Option<IpAddr>)> {
+        let backend = self.in_use.as_ref().filter(|_| reached == hostgroup)?;
+        Some((backend.server().endpoint().endpoint.clone(), backend.connection().sock().peer_ip()))
     }
 }

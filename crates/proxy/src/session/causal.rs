@@ -12,13 +12,14 @@ use route::{Verdict, Writes};
 use session::causal::own::{Own, Proof};
 use session::causal::question::Reply;
 use session::causal::tokens::Scope;
-use wire::command::{Attribute, Kind, Query, StmtExecute};
+use wire::command::{Attribute, Kind, Query, StmtExecute, statement_id};
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::decided::{Decided, Next};
-use super::execute::id;
 use super::kill::killed_here;
+use super::links::Links;
+use super::state::SessionState;
 use super::stop::Stop;
 use crate::causal::{is_writer_of, machine};
 use crate::counts::Counter;
@@ -100,7 +101,7 @@ impl Session {
         let attribute = match kind {
             Kind::Query => Query::decode(payload, caps).ok()?.attributes.iter().find(is_it),
             Kind::StmtExecute => {
-                let params = self.state.prepared.as_ref()?.get(id(payload)?)?.params();
+                let params = self.state.prepared.as_ref()?.get(statement_id(payload)?)?.params();
                 StmtExecute::decode(payload, caps).ok()?.attributes(params, caps).find(is_it)
             }
             _ => None,
@@ -120,7 +121,9 @@ impl Session {
     fn writer_for(&self, decided: &Decided) -> Option<u32> {
         let hostgroup = decided.target()?;
         let writer = self.worker.routing.borrow().routes().pairs.writer(hostgroup);
-        writer.filter(|_| !self.stays(decided) && !self.worker.settings().is_writer(hostgroup))
+        writer.filter(|_| {
+            !self.links.stays(&self.state, decided) && !self.worker.settings().is_writer(hostgroup)
+        })
     }
 
     /// Whether the command may have to see writes that its server lacks.
@@ -300,17 +303,19 @@ impl Session {
             || applied.has(&machine(server, link), opened, awaited.tokens.iter())
             || is_writer_of(&shared.upstream, server, awaited.writer);
         if has {
-            self.remember(awaited);
+            self.links.remember(&self.state, awaited);
             Known::Has
         } else {
             Known::Unsure
         }
     }
+}
 
+impl Links {
     /// The server of the connection in use has the tokens.
-    pub(super) fn remember(&self, awaited: &Awaited) {
-        let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
-        if let (Some(own), Some(backend)) = (own, &self.links.in_use) {
+    pub(super) fn remember(&self, state: &SessionState, awaited: &Awaited) {
+        let own = state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
+        if let (Some(own), Some(backend)) = (own, &self.in_use) {
             let Awaited { scope, writer: cluster, version, .. } = *awaited;
             own.prove(Proof { scope, cluster, version, opened: backend.connection().opened().into_std() });
         }

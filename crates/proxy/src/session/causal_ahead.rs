@@ -11,13 +11,12 @@
 use session::causal::question::Reply;
 use tokio::time::{Duration, Instant};
 use wire::StatusFlags;
-use wire::command::Kind;
+use wire::command::{Kind, STATEMENT_ID, opens_cursor, statement_id};
 use wire::frame::MessageScanner;
 
 use super::Session;
 use super::causal::{Awaited, Known};
 use super::decided::{Decided, Next};
-use super::execute::{ID, id, opens_cursor};
 use super::internal_query::NoAnswer;
 use super::state::prepared::Prepared;
 use super::stop::Stop;
@@ -55,7 +54,8 @@ impl Session {
         let is_complete = match kind {
             Kind::Query => true,
             Kind::StmtExecute => {
-                let prepared = self.state.prepared.as_ref().zip(decided.renamed.or_else(|| id(front)));
+                let prepared =
+                    self.state.prepared.as_ref().zip(decided.renamed.or_else(|| statement_id(front)));
                 let has_parts = prepared.and_then(|(all, id)| all.get(id)).is_some_and(Prepared::has_parts);
                 !opens_cursor(front) && !has_parts
             }
@@ -114,10 +114,10 @@ impl Session {
             return Ok(());
         }
         if let Some(id) = decided.renamed.take() {
-            self.io.splice_front(ID, &id.to_le_bytes());
+            self.io.splice_front(STATEMENT_ID, &id.to_le_bytes());
         }
         self.flight().taps.set_columns(None);
-        match id(self.io.front()) {
+        match statement_id(self.io.front()) {
             Some(id) => self.close_here(id).await,
             None => Ok(()),
         }
@@ -133,7 +133,7 @@ impl Session {
     ) -> Result<Reply, Stop> {
         let Some(question) = self.question(awaited, Duration::ZERO) else { return Ok(Reply::Lacks) };
         let wait = self.worker.settings().causal.wait;
-        let limit = self.limit_of_answer(wait);
+        let limit = self.worker.limit_of_answer(wait);
         let capabilities = self.capabilities();
         let (command, stops) = (self.io.backlog.clone(), self.state.gtids.is_some());
         let behind = (&command[..], kind.answer(), stops);

@@ -16,11 +16,13 @@ use wire::reply::Answer;
 use super::Session;
 use super::causal::Awaited;
 use super::decided::Decided;
+use super::links::Links;
 use super::stop::Stop;
 use crate::causal::machine;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::limits::CAUSAL_ANSWER_MAX;
+use crate::worker::Worker;
 use upstream::{InternalQuery, query};
 
 /// A question to the server of a connection, about to be sent.
@@ -47,7 +49,7 @@ impl Session {
         let Some(question) = self.question(awaited, wait) else { return Ok(Reply::Lacks) };
         let is_bound = self.is_bound_to(decided.hostgroup());
         match self
-            .internal_query_within(self.limit_of_answer(wait), std::slice::from_ref(&question.query))
+            .internal_query_within(self.worker.limit_of_answer(wait), std::slice::from_ref(&question.query))
             .await?
         {
             Ok(replies) => {
@@ -61,18 +63,13 @@ impl Session {
     /// Whether the reader of the connection in use lacked writes when it was asked last.
     pub(super) fn is_reader_late(&self) -> bool {
         let applied = &self.worker.shared.causal.applied;
-        self.asked_server().is_some_and(|(machine, ..)| applied.is_late(&machine))
-    }
-
-    /// How long a reader may take to answer a question with which it waits so long.
-    pub(super) fn limit_of_answer(&self, wait: Duration) -> Duration {
-        (wait + CAUSAL_ANSWER_MAX).min(self.worker.settings().variables.connect_timeout_server_max)
+        self.links.asked_server().is_some_and(|(machine, ..)| applied.is_late(&machine))
     }
 
     /// The question to the server of the connection in use, which waits as long as this; nothing if
     /// no server of its kind has the tokens.
     pub(super) fn question(&self, awaited: &Awaited, wait: Duration) -> Option<Question> {
-        let (machine, opened, is_mariadb) = self.asked_server()?;
+        let (machine, opened, is_mariadb) = self.links.asked_server()?;
         let text = question::of(&awaited.tokens, is_mariadb, wait)?;
         let query = (query(self.capabilities(), text.as_bytes()), Answer::Result);
         Some(Question { query, machine, opened, asked: Instant::now().into_std() })
@@ -91,7 +88,7 @@ impl Session {
         applied.note_late(machine, answer != Reply::Had);
         if answer != Reply::Lacks {
             applied.prove(machine, *opened, *asked, &awaited.tokens);
-            self.remember(awaited);
+            self.links.remember(&self.state, awaited);
         }
         answer
     }
@@ -128,14 +125,6 @@ impl Session {
         self.flush_client().await
     }
 
-    /// The machine of the connection in use, when that was opened, and whether it is MariaDB's.
-    fn asked_server(&self) -> Option<(Machine, std::time::Instant, bool)> {
-        let backend = self.links.in_use.as_ref()?;
-        let link = backend.connection();
-        let machine = machine(&backend.server().endpoint().endpoint, link);
-        Some((machine, link.opened().into_std(), link.is_mariadb()))
-    }
-
     /// Replaces tokens that the writer, which the command has got to, does not have, by what it
     /// has: a new primary had never got them, and no replica will. With several writers that may
     /// not be so, nor with one that is down.
@@ -148,7 +137,7 @@ impl Session {
         if self.worker.shared.upstream.pool.configured(awaited.writer) != 1 {
             return Ok(());
         }
-        let Some((machine, opened, is_mariadb)) = self.asked_server() else { return Ok(()) };
+        let Some((machine, opened, is_mariadb)) = self.links.asked_server() else { return Ok(()) };
         let applied = &self.worker.shared.causal.applied;
         let tokens = lost::of_kind(&awaited.tokens, is_mariadb);
         if applied.has(&machine, opened, tokens.iter()) {
@@ -194,5 +183,22 @@ impl Session {
             Ok(replies) => Ok(replies.first().and_then(|reply| reply.only_row()).map(<[u8]>::to_vec)),
             Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
         }
+    }
+}
+
+impl Links {
+    /// The machine of the connection in use, when that was opened, and whether it is MariaDB's.
+    fn asked_server(&self) -> Option<(Machine, std::time::Instant, bool)> {
+        let backend = self.in_use.as_ref()?;
+        let link = backend.connection();
+        let machine = machine(&backend.server().endpoint().endpoint, link);
+        Some((machine, link.opened().into_std(), link.is_mariadb()))
+    }
+}
+
+impl Worker {
+    /// How long a reader may take to answer a question with which it waits so long.
+    pub(super) fn limit_of_answer(&self, wait: Duration) -> Duration {
+        (wait + CAUSAL_ANSWER_MAX).min(self.settings().variables.connect_timeout_server_max)
     }
 }

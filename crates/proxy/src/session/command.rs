@@ -4,19 +4,20 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use wire::command::{Kind, Query};
+use wire::command::{Kind, Query, STATEMENT_ID, opens_cursor};
 use wire::frame::{HEADER_LEN, Header, MessageScanner, Scanned};
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::decided::Decided;
-use super::execute::{ID, opens_cursor};
 use super::ids::Look;
+use super::links::Links;
 use super::lost::is_about_transactions;
 use super::phase::Phase;
 use super::pipelined::Step;
 use super::route::names_statement;
+use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
@@ -263,7 +264,7 @@ impl Session {
             self.begin_sent(measured, payload, missing);
         }
         self.begin_limits(paused.as_ref(), limits, runs.is_some());
-        self.trace_sent();
+        self.links.trace_sent(&self.state);
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         self.io.backlog.extend_from_slice(later);
         if was_sent {
@@ -296,19 +297,12 @@ impl Session {
         measured
     }
 
-    fn trace_sent(&self) {
-        if let (Some(trace), Some(backend)) = (&self.state.trace, &self.links.in_use) {
-            let now = Instant::now().into_std();
-            trace.sent(self.state.here, &backend.server().endpoint().endpoint, now);
-        }
-    }
-
     /// How far the command goes that `input` begins with.
     fn scan(&self, input: &[u8]) -> Result<(MessageScanner, Scanned), Ending> {
         let mut scanner = MessageScanner::new(0);
         let scanned =
             scanner.scan(input).map_err(|error| self.interrupted(&ClientError::malformed(error), 1))?;
-        self.check_size(&scanner)?;
+        self.worker.check_size(&scanner)?;
         Ok((scanner, scanned))
     }
 
@@ -389,7 +383,8 @@ impl Session {
             return None;
         }
         let mut scanner = MessageScanner::new(0);
-        let whole = scanner.scan(rest).is_ok_and(|scanned| scanned.done) && self.check_size(&scanner).is_ok();
+        let whole =
+            scanner.scan(rest).is_ok_and(|scanned| scanned.done) && self.worker.check_size(&scanner).is_ok();
         (whole && !self.links.pipelined.is_full()).then_some(next)
     }
 
@@ -446,7 +441,7 @@ impl Session {
                 .scanner
                 .scan(input)
                 .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
-            self.check_size(&upload.scanner)?;
+            self.worker.check_size(&upload.scanner)?;
             // Each piece counts as a sign of life; between two the client may be as slow as an idle
             // one.
             self.set_slow();
@@ -459,14 +454,14 @@ impl Session {
         cx.waker().wake_by_ref();
         Poll::Pending
     }
+}
 
-    /// Refuses a command larger than `mysql-max_allowed_packet`.
-    pub(super) fn check_size(&self, scanner: &MessageScanner) -> Result<(), Ending> {
-        let max = self.worker.settings().variables.max_allowed_packet;
-        if scanner.payload_len() <= u64::from(max) {
-            return Ok(());
+impl Links {
+    fn trace_sent(&self, state: &SessionState) {
+        if let (Some(trace), Some(backend)) = (&state.trace, &self.in_use) {
+            let now = Instant::now().into_std();
+            trace.sent(state.here, &backend.server().endpoint().endpoint, now);
         }
-        Err(Ending::TooLarge(scanner.clone()))
     }
 }
 
@@ -484,8 +479,8 @@ fn is_visible(input: &[u8]) -> bool {
         [_, _, _, _, EXECUTE, ..] => input.len() >= HEADER_LEN + EXECUTE_HEAD,
         // Which statement it is about decides where it goes, and as what.
         [len, middle, high, _, kind, ..] if Kind::try_from(*kind).is_ok_and(names_statement) => {
-            let is_short = (*middle, *high) == (0, 0) && usize::from(*len) < ID.end;
-            is_short || input.len() >= HEADER_LEN + ID.end
+            let is_short = (*middle, *high) == (0, 0) && usize::from(*len) < STATEMENT_ID.end;
+            is_short || input.len() >= HEADER_LEN + STATEMENT_ID.end
         }
         _ => input.len() > HEADER_LEN,
     }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use wire::command::Kind;
+use wire::command::{Kind, statement_id};
 
 use super::Session;
 use super::decided::Decided;
-use super::execute::id;
+use crate::worker::Worker;
 use observe::digests::{Digests, Names, Place, Who};
 use observe::rows::NO_HOSTGROUP;
 
@@ -28,7 +28,7 @@ impl Session {
                     text,
                 );
                 let who = self.state.who.as_ref()?;
-                let text = || self.digest_text(digest, text, decided);
+                let text = || self.worker.digest_text(digest, text, decided);
                 worker.counts.digests.enter(who, hostgroup, digest, text)
             }
             Kind::StmtExecute | Kind::StmtBulkExecute => {
@@ -36,7 +36,7 @@ impl Session {
                 self.worker.routing.borrow().routes().digests.as_ref()?;
                 self.know_who();
                 let who = self.state.who.as_ref()?;
-                let id = id(payload)?;
+                let id = statement_id(payload)?;
                 let what = self.state.prepared.as_ref()?.executed(id, hostgroup)?;
                 if what.digest_text.is_empty() {
                     return None;
@@ -68,22 +68,12 @@ impl Session {
             worker.followed.begin(&worker.shared.cache, self.control.id(), &self.state.caller, digest, text);
         }
         let who = self.state.who.as_ref()?;
-        let prepared = || self.state.prepared.as_ref()?.get(id(payload)?);
+        let prepared = || self.state.prepared.as_ref()?.get(statement_id(payload)?);
         let text = || match prepared().filter(|_| kind == Kind::StmtExecute) {
             Some(prepared) => Arc::clone(&prepared.what.digest_text),
-            None => self.digest_text(digest, self.statement(payload), decided),
+            None => self.worker.digest_text(digest, self.statement(payload), decided),
         };
         self.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
-    }
-
-    /// The digest's text of a statement that was decided about, as tables show it.
-    pub(super) fn digest_text(&self, digest: u64, text: &[u8], decided: &Decided) -> Arc<[u8]> {
-        let orders = decided.orders.as_ref();
-        // What a rule has rewritten is counted as what the client sent.
-        if let Some(original) = orders.and_then(|orders| orders.digest_text.clone()) {
-            return original;
-        }
-        self.worker.routing.borrow_mut().shown_of(digest, text).into()
     }
 
     /// Finds out whose statements are counted, unless that is known.
@@ -107,5 +97,17 @@ impl Session {
         let names = [caller.user(), caller.schema(), client.as_bytes()];
         let [user, schema, client] = names.map(Arc::from);
         digests.who(Names { user, schema, client })
+    }
+}
+
+impl Worker {
+    /// The digest's text of a statement that was decided about, as tables show it.
+    pub(super) fn digest_text(&self, digest: u64, text: &[u8], decided: &Decided) -> Arc<[u8]> {
+        let orders = decided.orders.as_ref();
+        // What a rule has rewritten is counted as what the client sent.
+        if let Some(original) = orders.and_then(|orders| orders.digest_text.clone()) {
+            return original;
+        }
+        self.routing.borrow_mut().shown_of(digest, text).into()
     }
 }

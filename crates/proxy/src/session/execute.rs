@@ -1,35 +1,29 @@
 //! Commands for prepared statements: where they go, and under which number.
 
-use wire::command::{Kind, LAST_STATEMENT, STATEMENT_ID, StmtExecute};
+use wire::command::{Kind, LAST_STATEMENT, StmtExecute, opens_cursor, statement_id};
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::decided::Decided;
+use super::links::Links;
 use super::route::names_statement;
+use super::state::SessionState;
 use super::state::prepared::Prepared;
 use crate::ending::Ending;
 use crate::error::ClientError;
 
-/// Where the number of the statement is in a command's payload.
-pub(super) const ID: std::ops::Range<usize> = STATEMENT_ID;
-
-/// Where the flags of an execution are.
-const FLAGS: usize = 5;
-
-/// Flags of an execution that ask for a cursor: read-only, for update, scrollable.
-const CURSORS: u8 = 0b111;
-
 impl Session {
     /// Decides where a command for a prepared statement goes.
     pub(super) fn decide_prepared(&mut self, kind: Kind, payload: &[u8]) -> Decided {
-        let prepared = self.state.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
+        let prepared =
+            self.state.prepared.as_ref().zip(statement_id(payload)).and_then(|(all, id)| all.get(id));
         let Some(prepared) = prepared else { return self.decide_unknown(kind, payload) };
         let stays = prepared.is_at_home() || opens_cursor(payload);
         let moves = prepared.what.moves
             && kind == Kind::StmtExecute
-            && (!stays || self.in_transaction_elsewhere(prepared.home));
+            && (!stays || self.links.in_transaction_elsewhere(&self.state, prepared.home));
         // Elsewhere it would be prepared as another statement.
         let means_the_same = prepared.what.modes == self.state.modes();
         let decided = match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
@@ -91,9 +85,9 @@ impl Session {
         let anywhere = if self.links.in_use.is_some() { Some(self.state.here) } else { None };
         let hostgroup = session.transaction.or(anywhere).unwrap_or(self.state.account.hostgroup());
         let mut decided = Decided::plainly_to(hostgroup);
-        let known = self.state.prepared.as_ref().zip(id(payload));
+        let known = self.state.prepared.as_ref().zip(statement_id(payload));
         let awaited = known.and_then(|(all, id)| all.executed(id, hostgroup));
-        let means_last = id(payload) == Some(LAST_STATEMENT) && kind.answer() != Answer::None;
+        let means_last = statement_id(payload) == Some(LAST_STATEMENT) && kind.answer() != Answer::None;
         // To MySQL it is a number like others.
         if awaited.is_none() && means_last && self.worker.shared.upstream.servers.may_be_mariadb() {
             decided.refuse(ClientError::NoLastStatement(kind));
@@ -101,44 +95,15 @@ impl Session {
         self.screen_execution(kind, awaited, decided)
     }
 
-    /// Whether a transaction is open at another server than this statement's own.
-    fn in_transaction_elsewhere(&self, home: u32) -> bool {
-        self.links.session(&self.state).transaction.is_some_and(|hostgroup| hostgroup != home)
-    }
-
-    /// Whether the backend in use knows the statement by the number that the client does, and its
-    /// types.
-    pub(super) fn is_known_here(&self, kind: Kind, input: &[u8]) -> bool {
-        let payload = input.get(HEADER_LEN..).unwrap_or_default();
-        let Some(id) = id(payload) else { return true };
-        let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
-            return self.links.left_as(&self.state, id).is_empty();
-        };
-        if kind == Kind::StmtClose && prepared.is_elsewhere(self.state.here) || !prepared.unsent.is_empty() {
-            return false;
-        }
-        let known_as = prepared.id_at(self.state.here);
-        let hostgroup = self.state.here;
-        if kind == Kind::StmtExecute
-            && (prepared.is_for_once(hostgroup) || prepared.has_other_columns_at(hostgroup))
-        {
-            return false;
-        }
-        if kind == Kind::SendLongData && prepared.is_anothers(hostgroup) {
-            return false;
-        }
-        known_as == Some(id) && (kind != Kind::StmtExecute || prepared.has_types_at(self.state.here))
-    }
-
     /// Whether a connection of the session has the statement of the command in the backlog.
     pub(super) fn is_prepared_anywhere(&self) -> bool {
-        let known = self.state.prepared.as_ref().zip(id(self.io.front()));
+        let known = self.state.prepared.as_ref().zip(statement_id(self.io.front()));
         known.is_some_and(|(all, id)| all.is_anywhere(id))
     }
 
     /// Closes the statement of the command in the backlog, which no server has.
     pub(super) async fn forget_statement(&mut self) -> Result<(), Ending> {
-        if let Some((all, id)) = self.state.prepared.as_mut().zip(id(self.io.front())) {
+        if let Some((all, id)) = self.state.prepared.as_mut().zip(statement_id(self.io.front())) {
             all.close(id);
         }
         self.measure_own(Kind::StmtClose, self.io.front());
@@ -160,7 +125,7 @@ impl Session {
     /// Takes note of a command for a prepared statement that is being sent to the backend.
     pub(super) fn note_prepared(&mut self, kind: Kind, payload: &[u8]) {
         let (caps, hostgroup, version) = (self.capabilities(), self.state.here, self.state.version());
-        let Some(id) = id(payload) else { return };
+        let Some(id) = statement_id(payload) else { return };
         let Some(all) = &mut self.state.prepared else { return };
         match kind {
             Kind::StmtClose => {
@@ -222,6 +187,37 @@ impl Session {
     }
 }
 
+impl Links {
+    /// Whether the backend in use knows the statement by the number that the client does, and its
+    /// types.
+    pub(super) fn is_known_here(&self, state: &SessionState, kind: Kind, input: &[u8]) -> bool {
+        let payload = input.get(HEADER_LEN..).unwrap_or_default();
+        let Some(id) = statement_id(payload) else { return true };
+        let Some(prepared) = state.prepared.as_ref().and_then(|all| all.get(id)) else {
+            return self.left_as(state, id).is_empty();
+        };
+        if kind == Kind::StmtClose && prepared.is_elsewhere(state.here) || !prepared.unsent.is_empty() {
+            return false;
+        }
+        let known_as = prepared.id_at(state.here);
+        let hostgroup = state.here;
+        if kind == Kind::StmtExecute
+            && (prepared.is_for_once(hostgroup) || prepared.has_other_columns_at(hostgroup))
+        {
+            return false;
+        }
+        if kind == Kind::SendLongData && prepared.is_anothers(hostgroup) {
+            return false;
+        }
+        known_as == Some(id) && (kind != Kind::StmtExecute || prepared.has_types_at(state.here))
+    }
+
+    /// Whether a transaction is open at another server than this statement's own.
+    fn in_transaction_elsewhere(&self, state: &SessionState, home: u32) -> bool {
+        self.session(state).transaction.is_some_and(|hostgroup| hostgroup != home)
+    }
+}
+
 /// What an execution of the statement that was prepared last lacks, if its parameters are not
 /// there. The server gets such a statement by its own number, under which `MariaDB` would take
 /// missing bytes for NULL.
@@ -231,7 +227,7 @@ fn lacks_parameters(
     prepared: u16,
     caps: Capabilities,
 ) -> Option<wire::WireError> {
-    if kind != Kind::StmtExecute || prepared == 0 || id(payload) != Some(LAST_STATEMENT) {
+    if kind != Kind::StmtExecute || prepared == 0 || statement_id(payload) != Some(LAST_STATEMENT) {
         return None;
     }
     StmtExecute::decode(payload, caps).and_then(|execute| execute.params(prepared, caps)).err()
@@ -241,17 +237,6 @@ fn lacks_parameters(
 /// prepared: servers may not tell it again.
 pub(super) const fn keeps_definitions(capabilities: Capabilities) -> bool {
     capabilities.contains(Capabilities::MARIADB_CACHE_METADATA)
-}
-
-/// The number of the statement in a command's payload.
-pub(super) fn id(payload: &[u8]) -> Option<u32> {
-    payload.get(ID).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes)
-}
-
-/// Whether an execution asks for a cursor.
-pub(super) fn opens_cursor(payload: &[u8]) -> bool {
-    payload.first() == Some(&(Kind::StmtExecute as u8))
-        && payload.get(FLAGS).is_some_and(|flags| flags & CURSORS != 0)
 }
 
 const _: () = assert!(names_statement(Kind::StmtExecute));

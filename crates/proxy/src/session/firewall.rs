@@ -112,7 +112,7 @@ impl Session {
             _ => self.state.prepared_text(payload).unwrap_or_default(),
         };
         let shown =
-            decided.digest().map(|digest| self.digest_text(digest, text, decided)).unwrap_or_default();
+            decided.digest().map(|digest| self.worker.digest_text(digest, text, decided)).unwrap_or_default();
         let shown = shown.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(&shown);
         // It is made of the client's text, which must not look like lines of the log.
         String::from_utf8_lossy(shown).replace(char::is_control, " ")

@@ -14,6 +14,7 @@ use super::state::Past;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::state::Pin;
+use crate::worker::Worker;
 use session::link::Loss;
 use session::tier::Tier;
 use upstream::{Backend, Target};
@@ -35,7 +36,7 @@ impl Session {
         }
         let Loss::Session(pin) = self.links.loss(&self.state) else { return Ok(()) };
         let is_of_use = if is_replica {
-            self.is_any(backend, false) == Some(false) && !self.has_readers(hostgroup)
+            self.worker.is_any(backend, false) == Some(false) && !self.has_readers(hostgroup)
         } else {
             self.is_in_transaction() || !self.is_left_behind(backend)
         };
@@ -54,7 +55,7 @@ impl Session {
     pub(super) fn is_left_behind(&self, backend: &Backend) -> bool {
         self.identity.tier != Tier::Client
             && self.worker.shared.is_followed(backend.server().hostgroup())
-            && self.is_any(backend, true) == Some(false)
+            && self.worker.is_any(backend, true) == Some(false)
     }
 
     /// Whether the split sends reads of the hostgroup elsewhere. A listener with a role that names
@@ -67,13 +68,15 @@ impl Session {
         let routes = routing.routes();
         routes.split_on && routes.pairs.reader(hostgroup).is_some()
     }
+}
 
+impl Worker {
     /// Whether a server of the hostgroup that takes new connections is this one, or is another one.
     /// Nothing if none takes any.
     fn is_any(&self, backend: &Backend, this: bool) -> Option<bool> {
         let server = backend.server();
         let is_it =
             |one: &pool::Server<Target>| (one.endpoint().endpoint == server.endpoint().endpoint) == this;
-        self.worker.shared.upstream.pool.is_any(server.hostgroup(), is_it)
+        self.shared.upstream.pool.is_any(server.hostgroup(), is_it)
     }
 }

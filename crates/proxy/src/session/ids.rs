@@ -2,11 +2,10 @@
 
 use session::limits::{FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
 use wire::Codec as _;
-use wire::command::{Kind, ProcessKill};
+use wire::command::{Kind, ProcessKill, opens_cursor};
 use wire::frame::{HEADER_LEN, Header};
 
 use super::Session;
-use super::execute::opens_cursor;
 use super::state::Past;
 use crate::ending::Ending;
 use crate::limits::EXPLAINED_BYTES_MAX;

@@ -13,6 +13,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::links::Links;
 use super::retold::KeptError;
 use super::state::SessionState;
 use crate::ending::Ending;
@@ -95,7 +96,7 @@ impl Session {
         let dialect = self.links.in_use.as_ref().and_then(|backend| backend.connection().dialect());
         if dialect.is_some_and(sql::Dialect::clears_diagnostics) {
             self.state.errors = None;
-            self.release_diagnostics();
+            self.links.release_diagnostics();
             return Ok(());
         }
         if self.state.kept_error().is_some() { self.keep_error().await } else { Ok(()) }
@@ -105,31 +106,15 @@ impl Session {
     /// ask as of a server's.
     pub(super) async fn refuse_and_keep(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
         self.refuse_here(kind, error).await?;
-        self.keep_own_error(error);
+        self.links.keep_own_error(&mut self.state, error);
         Ok(())
-    }
-
-    /// Keeps an error of the proxy's own, which the client was told.
-    pub(super) fn keep_own_error(&mut self, error: &ClientError) {
-        self.state.note_error(self.links.state_mut());
-        self.state.note_failed(Some(&error.to_packet(1, Capabilities::PROTOCOL_41)));
-        self.release_error();
-    }
-
-    /// Keeps the last error without the connection: the client was told it in other words than the
-    /// server's.
-    pub(super) fn release_error(&mut self) {
-        if let Some(error) = self.state.errors.as_mut().and_then(|errors| errors.kept.as_mut()) {
-            error.is_released = true;
-            self.release_diagnostics();
-        }
     }
 
     /// Keeps the last error without the connection, if it is all that the server has to say.
     pub(super) async fn keep_error(&mut self) -> Result<(), Ending> {
         if self.state.has_released_error() {
             // It is of a later statement than all that is left to say over this connection.
-            self.release_diagnostics();
+            self.links.release_diagnostics();
             return Ok(());
         }
         self.links.note_ran(&mut self.state);
@@ -141,23 +126,15 @@ impl Session {
         if replies.first().is_some_and(Reply::is_empty) {
             // A later statement has taken it away, of which it was not certain that it has tables.
             self.state.errors = None;
-            self.release_diagnostics();
+            self.links.release_diagnostics();
             return Ok(());
         }
         if replies.first().is_some_and(|reply| error.is_all_in(reply)) {
             error.is_released = true;
             self.state.errors.get_or_insert_default().kept = Some(error);
-            self.release_diagnostics();
+            self.links.release_diagnostics();
         }
         Ok(())
-    }
-
-    /// What the server says of the last statement does not bind the session any more.
-    fn release_diagnostics(&mut self) {
-        if let Some(link) = self.links.connection_mut() {
-            link.state_mut().pins.note(Mark::EndAll(Pin::Warnings));
-            link.set_own_warnings(true);
-        }
     }
 
     /// Has the backend in use tell the last error again, which it was released from.
@@ -175,5 +152,33 @@ impl Session {
         error.is_released = false;
         self.state.errors.get_or_insert_default().kept = Some(error);
         Ok(())
+    }
+}
+
+impl Links {
+    /// Keeps the last error without the connection: the client was told it in other words than the
+    /// server's.
+    pub(super) fn release_error(&mut self, state: &mut SessionState) {
+        if let Some(error) = state.errors.as_mut().and_then(|errors| errors.kept.as_mut()) {
+            error.is_released = true;
+            self.release_diagnostics();
+        }
+    }
+
+    /// Keeps an error of the proxy's own, which the client was told.
+    pub(super) fn keep_own_error(&mut self, state: &mut SessionState, error: &ClientError) {
+        state.note_error(self.state_mut());
+        state.note_failed(Some(&error.to_packet(1, Capabilities::PROTOCOL_41)));
+        self.release_error(state);
+    }
+}
+
+impl Links {
+    /// What the server says of the last statement does not bind the session any more.
+    fn release_diagnostics(&mut self) {
+        if let Some(link) = self.connection_mut() {
+            link.state_mut().pins.note(Mark::EndAll(Pin::Warnings));
+            link.set_own_warnings(true);
+        }
     }
 }

@@ -54,7 +54,7 @@ impl Session {
         match what {
             What::Query => {
                 self.reply_error(seq, &ClientError::Interrupted).await?;
-                self.keep_own_error(&ClientError::Interrupted);
+                self.links.keep_own_error(&mut self.state, &ClientError::Interrupted);
                 Ok(())
             }
             // What they say themselves.

@@ -5,14 +5,13 @@
 //! and where the id is the server's own, the server gets what it would have got.
 
 use wire::codec::Reader;
-use wire::command::{Kind, StmtExecute};
+use wire::command::{Kind, StmtExecute, statement_id};
 use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::correction::correction;
-use super::execute::id;
 use super::state::Past;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -29,7 +28,7 @@ impl Session {
         if !self.state.past.contains(Past::PREPARED_KILL) {
             return None;
         }
-        match self.state.prepared.as_ref()?.kill(id(payload)?)? {
+        match self.state.prepared.as_ref()?.kill(statement_id(payload)?)? {
             PreparedKill::Session(kill) => Some(Own::Kill(kill)),
             PreparedKill::Own(kill) => Some(Own::Kill(self.own_kill(kill))),
             PreparedKill::ByParameter { .. } => self.kill_by_parameter(payload).map(|_| Own::KillExecuted),
@@ -40,7 +39,7 @@ impl Session {
     /// is no number. Where texts are judged it must not become another text.
     fn kill_by_parameter(&self, payload: &[u8]) -> Option<(Kill, u16)> {
         let all = self.state.prepared.as_ref()?;
-        let PreparedKill::ByParameter { kill, kind } = all.kill(id(payload)?)? else { return None };
+        let PreparedKill::ByParameter { kill, kind } = all.kill(statement_id(payload)?)? else { return None };
         let execute = StmtExecute::decode(payload, self.capabilities()).ok()?;
         let params = execute.params(1, self.capabilities()).ok()?;
         let (id, kind) = params.first_whole_number(kind)?;
@@ -59,7 +58,7 @@ impl Session {
     pub(super) fn spell_kill(&mut self) {
         let Some(payload) = self.io.whole_front() else { return };
         let Some((kill, of)) = self.kill_by_parameter(payload) else { return };
-        if let Some((all, id)) = self.state.prepared.as_mut().zip(id(payload)) {
+        if let Some((all, id)) = self.state.prepared.as_mut().zip(statement_id(payload)) {
             all.note_kill_by(id, of);
         }
         self.say_instead(kill.text().as_bytes());

@@ -73,14 +73,6 @@ impl Links {
 }
 
 impl Session {
-    /// Whether the backend in use has to know of the statement before what only the session knows:
-    /// the command asks about that, or is one of which only the server knows whether it takes away
-    /// an error that is kept here.
-    pub(super) fn needs_last_result(&self, decided: &Decided) -> bool {
-        decided.asks_for_last() && self.links.hears_of_others(&self.state)
-            || decided.may_have_tables() && self.state.has_released_error()
-    }
-
     /// Puts what the command in the backlog asks for into it, if that is how many rows there were.
     /// Of warnings there are none: they would have kept the connection.
     pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
@@ -156,5 +148,15 @@ impl Session {
     async fn until_told(&self) {
         let limit = self.worker.settings().variables.connect_timeout_server;
         let _ = tokio::time::timeout(limit, self.state.last.results.until_told()).await;
+    }
+}
+
+impl Links {
+    /// Whether the backend in use has to know of the statement before what only the session knows:
+    /// the command asks about that, or is one of which only the server knows whether it takes away
+    /// an error that is kept here.
+    pub(super) fn needs_last_result(&self, state: &SessionState, decided: &Decided) -> bool {
+        decided.asks_for_last() && self.hears_of_others(state)
+            || decided.may_have_tables() && state.has_released_error()
     }
 }

@@ -6,13 +6,12 @@
 //! neither can be said again elsewhere nor is over with a transaction ends the session.
 
 use sql::{Condition, StatementKind};
-use wire::command::Kind;
+use wire::command::{Kind, STATEMENT_ID, statement_id};
 use wire::frame::put_message;
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
 use super::cached_stale::Stale;
-use super::execute::{ID, id};
 use super::last_words::error_text;
 use super::state::SessionState;
 use crate::client::login::ok;
@@ -86,7 +85,7 @@ impl Session {
         }
         let error = self.state.transaction.rolled_back.take();
         let Some(error) = error.filter(|_| !self.rolls_back(kind)) else { return Ok(false) };
-        if let Some(id) = id(self.io.front()) {
+        if let Some(id) = statement_id(self.io.front()) {
             self.keep_types(kind, id);
         }
         self.refuse_here(kind, &error).await?;
@@ -105,7 +104,7 @@ impl Session {
             }
             Kind::StmtExecute => {
                 let prepared =
-                    self.state.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
+                    self.state.prepared.as_ref().zip(statement_id(payload)).and_then(|(all, id)| all.get(id));
                 prepared.and_then(|prepared| prepared.what.plan.statement())
             }
             _ => None,
@@ -286,10 +285,10 @@ pub(super) fn command_that_runs(
             let mut payload = running.execution();
             // The client's own number of the statement.
             let all = state.prepared.as_ref()?;
-            let id = all.client_id_of(id(&payload)?, state.here)?;
+            let id = all.client_id_of(statement_id(&payload)?, state.here)?;
             // Its values went before it.
             all.get(id).filter(|prepared| !prepared.ran_with_parts())?;
-            payload.get_mut(ID)?.copy_from_slice(&id.to_le_bytes());
+            payload.get_mut(STATEMENT_ID)?.copy_from_slice(&id.to_le_bytes());
             payload
         }
         _ => return None,

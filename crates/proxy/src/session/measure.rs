@@ -6,15 +6,15 @@ use std::num::NonZeroU64;
 use querylog::AuditEvent;
 use sql::StatementKind;
 use tokio::time::Instant;
-use wire::command::Kind;
+use wire::command::{Kind, statement_id};
 
 use super::Session;
 use super::decided::Decided;
-use super::execute::id;
 use crate::audit;
 use crate::counts::Counter;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
 use crate::taps::observe::{Ended, answered, is_question, note_time};
+use crate::worker::Worker;
 use observe::running::{Also, Measured, Paused};
 use upstream::Reply;
 
@@ -34,7 +34,7 @@ impl Session {
             None => {
                 self.note_ruling(kind, payload, decided);
                 self.note_sighting(kind, payload, decided);
-                self.note_uncached(decided);
+                self.worker.note_uncached(decided);
                 self.measure_as(kind, payload, decided.plan.statement())
             }
         };
@@ -46,23 +46,11 @@ impl Session {
         let place = self.place(kind, payload, decided);
         let (digest, log) = (decided.digest(), decided.log());
         let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
-        self.note_at_server(kind);
+        self.worker.note_at_server(kind);
         if own.statement == Some(StatementKind::Set) && set_of(self.statement(payload)) == SetOf::Names {
             self.worker.counts.note(Counter::ServerSetNames);
         }
         Measured { digest, log, place, bytes, ..own }
-    }
-
-    /// Counts a command that a server gets, be it the client's or the proxy's own.
-    pub(super) fn note_at_server(&self, kind: Kind) {
-        let counter = match kind {
-            Kind::StmtPrepare => Counter::ServerPrepare,
-            Kind::StmtExecute | Kind::StmtBulkExecute => Counter::ServerExecute,
-            Kind::StmtClose => Counter::ServerClose,
-            Kind::InitDb => Counter::ServerInitDb,
-            _ => return,
-        };
-        self.worker.counts.note(counter);
     }
 
     /// Counts a command that no server gets.
@@ -128,7 +116,7 @@ impl Session {
         match kind {
             Kind::Query => self.statement(payload),
             Kind::StmtPrepare | Kind::InitDb => payload.get(1..).unwrap_or_default(),
-            Kind::StmtExecute | Kind::StmtBulkExecute if self.logs() => {
+            Kind::StmtExecute | Kind::StmtBulkExecute if self.worker.logs() => {
                 self.state.prepared_text(payload).unwrap_or_default()
             }
             _ => &[],
@@ -138,21 +126,16 @@ impl Session {
     /// The same of a command that is sent, and names its prepared statement as the server does.
     pub(super) fn shown_sent<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
         match kind {
-            Kind::StmtExecute | Kind::StmtBulkExecute if self.logs() => {
+            Kind::StmtExecute | Kind::StmtBulkExecute if self.worker.logs() => {
                 self.state.executed_text(payload).unwrap_or_default()
             }
             kind => self.shown(kind, payload),
         }
     }
 
-    /// Whether statements are logged or traced, or some of them.
-    pub(super) fn logs(&self) -> bool {
-        self.worker.settings().logs.is_any()
-    }
-
     /// What logs want of a command that is sent with the one before it.
     pub(super) fn also(&self, kind: Kind, payload: &[u8], decided: &Decided) -> Also {
-        if !self.logs() || !is_question(kind) {
+        if !self.worker.logs() || !is_question(kind) {
             return Also::default();
         }
         let text = self.shown_sent(kind, payload);
@@ -160,7 +143,7 @@ impl Session {
         Also {
             text: kept.into(),
             text_len: text.len(),
-            statement: statement_id(kind, payload),
+            statement: executed_id(kind, payload),
             traced: self.also_traced(kind, payload, decided),
         }
     }
@@ -184,7 +167,7 @@ impl Session {
         if measured.kind == Kind::StmtExecute && missing == 0 {
             self.control.running.keep_execution(&self.worker.shown, payload);
         }
-        self.control.running.set_statement(statement_id(measured.kind, payload));
+        self.control.running.set_statement(executed_id(measured.kind, payload));
     }
 
     /// Nothing runs any more.
@@ -252,15 +235,34 @@ impl Session {
 
     /// The text of the command in the backlog, if logs want it.
     pub(super) fn text_for_logs(&self) -> &[u8] {
-        let first = self.io.first_of_backlog().filter(|_| self.logs());
+        let first = self.io.first_of_backlog().filter(|_| self.worker.logs());
         first.map_or(&[], |(kind, payload)| self.shown(kind, payload))
     }
 }
 
+impl Worker {
+    /// Counts a command that a server gets, be it the client's or the proxy's own.
+    pub(super) fn note_at_server(&self, kind: Kind) {
+        let counter = match kind {
+            Kind::StmtPrepare => Counter::ServerPrepare,
+            Kind::StmtExecute | Kind::StmtBulkExecute => Counter::ServerExecute,
+            Kind::StmtClose => Counter::ServerClose,
+            Kind::InitDb => Counter::ServerInitDb,
+            _ => return,
+        };
+        self.counts.note(counter);
+    }
+
+    /// Whether statements are logged or traced, or some of them.
+    pub(super) fn logs(&self) -> bool {
+        self.settings().logs.is_any()
+    }
+}
+
 /// The number of the prepared statement that is executed; 0 for other commands.
-fn statement_id(kind: Kind, payload: &[u8]) -> u32 {
+fn executed_id(kind: Kind, payload: &[u8]) -> u32 {
     match kind {
-        Kind::StmtExecute | Kind::StmtBulkExecute => id(payload).unwrap_or(0),
+        Kind::StmtExecute | Kind::StmtBulkExecute => statement_id(payload).unwrap_or(0),
         _ => 0,
     }
 }

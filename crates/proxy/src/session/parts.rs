@@ -6,11 +6,10 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use wire::command::Kind;
+use wire::command::{Kind, STATEMENT_ID};
 use wire::frame::{HEADER_LEN, Header, put_message};
 
 use super::Session;
-use super::execute::ID;
 use crate::ending::Ending;
 use crate::limits::PARTS_BYTES_MAX;
 
@@ -39,13 +38,13 @@ impl Session {
         while let Some((header, behind)) = rest.split_first_chunk_mut::<HEADER_LEN>() {
             let len = Header::parse(*header).len as usize;
             let Some((payload, behind)) = behind.split_at_mut_checked(len) else { break };
-            if let Some(id) = payload.get_mut(ID) {
+            if let Some(id) = payload.get_mut(STATEMENT_ID) {
                 id.copy_from_slice(&known_as.to_le_bytes());
             }
             self.note_prepared(Kind::SendLongData, payload);
             rest = behind;
         }
-        self.note_at_server(Kind::SendLongData);
+        self.worker.note_at_server(Kind::SendLongData);
         poll_fn(|cx| Poll::Ready(self.links.send(cx, &parts))).await
     }
 }

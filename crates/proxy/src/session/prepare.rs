@@ -2,13 +2,15 @@
 //! statements have their numbers.
 
 use sql::shape::Effects;
-use wire::command::Kind;
+use wire::command::{Kind, STATEMENT_ID};
 use wire::frame::{HEADER_LEN, MAX_PAYLOAD};
 use wire::reply::Answer;
 
 use super::Session;
 use super::decided::Decided;
-use super::execute::{ID, keeps_definitions};
+use super::execute::keeps_definitions;
+use super::links::Links;
+use super::state::SessionState;
 use super::state::prepared::{Came, Prepared};
 use super::stop::Stop;
 use crate::ending::Ending;
@@ -66,7 +68,7 @@ impl Session {
         let missing = all.map(|all| all.missing_at(hostgroup, modes));
         let mut is_refused = false;
         for id in missing.unwrap_or_default() {
-            if self.reuses_for_good(id) {
+            if self.links.reuses_for_good(&mut self.state, id) {
                 continue;
             }
             self.close_here(id).await?;
@@ -84,18 +86,10 @@ impl Session {
         Ok(Ok(()))
     }
 
-    /// Whether a statement of the same text that another session has left is as good as one of its
-    /// own: values could be sent to it in parts later, when it could not be prepared any more.
-    fn reuses_for_good(&mut self, id: u32) -> bool {
-        let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
-        let is_plain = prepared.is_some_and(|prepared| prepared.params() == 0);
-        is_plain && self.reuse_statement(id, &Typed::default()).is_some()
-    }
-
     /// Prepares a statement at the backend in use, to be executed next; the number that it has
     /// there, or why it has none.
     pub(super) async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, NotPrepared>, Ending> {
-        let told = self.text_with_answers(id);
+        let told = self.links.text_with_answers(&self.state, id);
         self.prepare_as(id, told).await
     }
 
@@ -114,20 +108,13 @@ impl Session {
             return Ok(Err(NotPrepared::Cannot));
         };
         let command = ([&[Kind::StmtPrepare as u8][..], text].concat(), Answer::Prepare);
-        self.note_at_server(Kind::StmtPrepare);
+        self.worker.note_at_server(Kind::StmtPrepare);
         let mut replies = match self.internal_query(&[command]).await? {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(NotPrepared::Lost(error))),
         };
         let Some(reply) = replies.pop() else { return Ok(Err(NotPrepared::Cannot)) };
         self.note_placed(id, reply, told.is_some()).await
-    }
-
-    /// The text of a statement with what it asks about in it, if that is known here alone.
-    pub(super) fn text_with_answers(&self, id: u32) -> Option<Vec<u8>> {
-        let what = &self.state.prepared.as_ref().and_then(|all| all.get(id))?.what;
-        let asks = what.plan.effects.intersects(Effects::READS_LAST) && self.links.is_away(&self.state);
-        asks.then(|| with_numbers(what.text.as_deref()?, self.links.unknown_here(&self.state))).flatten()
     }
 
     /// The backend in use has answered when it was to prepare a statement; the number that it has
@@ -222,7 +209,9 @@ impl Session {
             }
             let id = all.client_id(statement.id);
             all.enter(id, preparing, hostgroup, statement, told);
-            if let Some(bytes) = reply.bytes.get_mut(HEADER_LEN + ID.start..HEADER_LEN + ID.end) {
+            if let Some(bytes) =
+                reply.bytes.get_mut(HEADER_LEN + STATEMENT_ID.start..HEADER_LEN + STATEMENT_ID.end)
+            {
                 bytes.copy_from_slice(&id.to_le_bytes());
             }
             self.control.running.set_statement(id);
@@ -236,5 +225,22 @@ impl Session {
             }
         }
         Err(self.write_to_client(&reply.bytes).await.into())
+    }
+}
+
+impl Links {
+    /// Whether a statement of the same text that another session has left is as good as one of its
+    /// own: values could be sent to it in parts later, when it could not be prepared any more.
+    fn reuses_for_good(&mut self, state: &mut SessionState, id: u32) -> bool {
+        let prepared = state.prepared.as_ref().and_then(|all| all.get(id));
+        let is_plain = prepared.is_some_and(|prepared| prepared.params() == 0);
+        is_plain && self.reuse_statement(state, id, &Typed::default()).is_some()
+    }
+
+    /// The text of a statement with what it asks about in it, if that is known here alone.
+    pub(super) fn text_with_answers(&self, state: &SessionState, id: u32) -> Option<Vec<u8>> {
+        let what = &state.prepared.as_ref().and_then(|all| all.get(id))?.what;
+        let asks = what.plan.effects.intersects(Effects::READS_LAST) && self.is_away(state);
+        asks.then(|| with_numbers(what.text.as_deref()?, self.unknown_here(state))).flatten()
     }
 }

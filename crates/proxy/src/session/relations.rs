@@ -16,6 +16,7 @@ use super::routines::modes_of;
 use crate::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX};
 use crate::relations::{Behind, Relation, Whose};
 use crate::state::marks::prepared_text;
+use crate::worker::Worker;
 use session::limits::TABLES_MAX;
 use session::unjudged::{Calls, Unseen};
 use upstream::Reply;
@@ -67,7 +68,8 @@ impl Session {
         let (relations, now) = self.worker.relations();
         let whose = self.whose(decided.hostgroup());
         let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
-        let digest = decided.digest().filter(|_| rewritten.is_none() && self.digest_has_tables(decided));
+        let digest =
+            decided.digest().filter(|_| rewritten.is_none() && self.worker.digest_has_tables(decided));
         if digest.is_some_and(|digest| relations.sees_through(whose, digest, now)) {
             return None;
         }
@@ -95,18 +97,20 @@ impl Session {
         Some(Unseen::Unknown(Box::new(Calls::of_tables(all))))
     }
 
+    pub(super) fn whose(&self, hostgroup: u32) -> Whose<'_> {
+        Whose { caller: &self.state.caller, hostgroup }
+    }
+}
+
+impl Worker {
     /// Whether all statements with this digest have the same tables. Some options leave out digits
     /// and capital letters.
     fn digest_has_tables(&self, decided: &Decided) -> bool {
-        let routing = self.worker.routing.borrow();
+        let routing = self.routing.borrow();
         let is_exact = |options: &Options| !options.no_digits && !options.lowercase;
         decided.plan.tables
             && decided.screened.clear
             && routing.routes().digests.as_ref().is_some_and(is_exact)
-    }
-
-    pub(super) fn whose(&self, hostgroup: u32) -> Whose<'_> {
-        Whose { caller: &self.state.caller, hostgroup }
     }
 }
 

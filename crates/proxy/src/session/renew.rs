@@ -3,13 +3,12 @@
 //! it once more over the same connection, and executes it there. For who counts and watches
 //! statements it is one all that time.
 
-use wire::command::Kind;
+use wire::command::{Kind, statement_id};
 use wire::frame::HEADER_LEN;
 use wire::reply::{End, Outcome};
 
 use super::Session;
 use super::decided::Decided;
-use super::execute::id;
 use super::kill::killed_here;
 use super::prepare::NotPrepared;
 use crate::ending::Ending;
@@ -62,7 +61,8 @@ impl Session {
             let prepared = self.state.prepared.as_ref().and_then(|all| all.get(*id));
             prepared.is_some_and(|prepared| prepared.is_preparable_in(modes))
         };
-        let statement = payload.and_then(id).filter(|_| self.flight.renewals <= RENEWALS_MAX).filter(can_be);
+        let statement =
+            payload.and_then(statement_id).filter(|_| self.flight.renewals <= RENEWALS_MAX).filter(can_be);
         let (Some(command), Some(statement)) = (command, statement) else {
             return self.pass_on(answer, outcome).await;
         };

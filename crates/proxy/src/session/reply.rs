@@ -38,7 +38,7 @@ impl Session {
                 .scan(&self.io.backlog)
                 .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
             self.io.backlog.drain(..scanned.len);
-            self.check_size(scanner)?;
+            self.worker.check_size(scanner)?;
             if self.io.backlog.is_empty() {
                 self.io.backlog = Vec::new();
             }

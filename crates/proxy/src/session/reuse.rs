@@ -6,37 +6,19 @@ use std::rc::Rc;
 
 use sql::shape::Effects;
 use wire::Codec as _;
-use wire::command::{Kind, StmtExecute};
+use wire::command::{Kind, STATEMENT_ID, StmtExecute, opens_cursor, statement_id};
 use wire::frame::HEADER_LEN;
 
 use super::Session;
 use super::backlog::{front, splice, whole_front};
 use super::decided::Decided;
-use super::execute::{ID, id, opens_cursor};
+use super::links::Links;
+use super::state::SessionState;
 use super::state::prepared::{Came, Prepared};
 use crate::state::typed::Typed;
 use upstream::{Execution, Wanted};
 
 impl Session {
-    /// A statement of the same text that another session has left at the backend in use is this
-    /// session's from now on; the number that it has there. It is about to be executed with these
-    /// values.
-    pub(super) fn reuse_statement(&mut self, id: u32, now: &Typed) -> Option<u32> {
-        let all = self.state.prepared.as_mut()?;
-        let prepared = all.get(id)?;
-        let wanted = Wanted {
-            origin: &prepared.origin()?,
-            entry: prepared.entry(),
-            params: prepared.params(),
-            columns: prepared.columns(),
-            typed: prepared.typed(),
-            now,
-        };
-        let found = self.links.in_use.as_mut()?.connection_mut().take_statement(&wanted)?;
-        all.add_place(id, self.state.here, found, Came::Reused);
-        Some(found.id)
-    }
-
     /// The execution that `input` is, as the backend in use gets it, and what was decided about it,
     /// if that has its statement, maybe from another session, and gets nothing else.
     pub(super) fn reuse_at_once(&mut self, kind: Kind, input: &[u8]) -> Option<(Vec<u8>, Decided)> {
@@ -47,7 +29,7 @@ impl Session {
             return None;
         }
         let payload = whole_front(input).filter(|payload| HEADER_LEN + payload.len() == input.len())?;
-        let id = id(payload)?;
+        let id = statement_id(payload)?;
         let hostgroup = self.state.here;
         let prepared = self.state.prepared.as_ref()?.get(id)?;
         let is_usual = is_usual(prepared, payload)
@@ -62,7 +44,12 @@ impl Session {
             known_as.is_none() || !self.links.is_awaited(),
             "whoever gets a connection has nothing there yet"
         );
-        let known_as = known_as.or_else(|| self.reuse_statement(id, &self.typed_by(kind, payload, id)))?;
+        let known_as = if let Some(known_as) = known_as {
+            known_as
+        } else {
+            let typed = self.typed_by(kind, payload, id);
+            self.links.reuse_statement(&mut self.state, id, &typed)?
+        };
         let mut command = input.to_vec();
         if !self.rename(&mut command, kind, id, known_as) {
             return None;
@@ -75,7 +62,7 @@ impl Session {
     /// the number that this has there; nothing if it needs more than that.
     pub(super) fn execution(&self, input: &[u8]) -> Option<(Rc<[u8]>, Execution)> {
         let payload = whole_front(input)?;
-        let prepared = self.state.prepared.as_ref()?.get(id(payload)?)?;
+        let prepared = self.state.prepared.as_ref()?.get(statement_id(payload)?)?;
         if !is_usual(prepared, payload) || prepared.what.change.is_some() {
             return None;
         }
@@ -112,7 +99,7 @@ impl Session {
     /// lacks. False if the command is too large for that.
     pub(super) fn rename(&mut self, command: &mut Vec<u8>, kind: Kind, id: u32, known_as: u32) -> bool {
         let (caps, hostgroup, version) = (self.capabilities(), self.state.here, self.state.version());
-        splice(command, ID, &known_as.to_le_bytes());
+        splice(command, STATEMENT_ID, &known_as.to_le_bytes());
         let Some(prepared) = self.state.prepared.as_mut().and_then(|all| all.get_mut(id)) else {
             return true;
         };
@@ -131,6 +118,27 @@ impl Session {
         let has_attributes = params.count != usize::from(prepared.params());
         let values = params.values.len();
         has_attributes || params.count == 0 || add_types(command, values, &types)
+    }
+}
+
+impl Links {
+    /// A statement of the same text that another session has left at the backend in use is this
+    /// session's from now on; the number that it has there. It is about to be executed with these
+    /// values.
+    pub(super) fn reuse_statement(&mut self, state: &mut SessionState, id: u32, now: &Typed) -> Option<u32> {
+        let all = state.prepared.as_mut()?;
+        let prepared = all.get(id)?;
+        let wanted = Wanted {
+            origin: &prepared.origin()?,
+            entry: prepared.entry(),
+            params: prepared.params(),
+            columns: prepared.columns(),
+            typed: prepared.typed(),
+            now,
+        };
+        let found = self.in_use.as_mut()?.connection_mut().take_statement(&wanted)?;
+        all.add_place(id, state.here, found, Came::Reused);
+        Some(found.id)
     }
 }
 

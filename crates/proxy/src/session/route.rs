@@ -7,14 +7,14 @@ use route::limits::JUDGED_BYTES_MAX;
 use sql::StatementKind;
 use sql::shape::Effects;
 use tokio::time::Instant;
-use wire::command::{Attribute, Kind, Query, StmtExecute};
+use wire::command::{Attribute, Kind, Query, StmtExecute, statement_id};
 use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::backlog::len_of_cut;
 use super::decided::{Decided, Next};
-use super::execute::{id, keeps_definitions};
+use super::execute::keeps_definitions;
 use super::state::prepared::{NO_MODES, Prepared, Preparing};
 use super::state::{Past, SessionState};
 use super::trace::Trace;
@@ -113,7 +113,7 @@ impl Session {
         self.comes_alone(kind, input, decided)
             && match (&self.state.prepared, kind) {
                 (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.state.here),
-                _ if names_statement(kind) => self.is_known_here(kind, input),
+                _ if names_statement(kind) => self.links.is_known_here(&self.state, kind, input),
                 _ => true,
             }
     }
@@ -134,12 +134,12 @@ impl Session {
         if decided.is_cached() {
             return false;
         }
-        if kind == Kind::StmtPrepare && self.len_to_complete(input).is_some() {
+        if kind == Kind::StmtPrepare && self.worker.len_to_complete(input).is_some() {
             return false;
         }
         let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
         let effects = decided.plan.effects;
-        let asks = self.needs_last_result(decided)
+        let asks = self.links.needs_last_result(&self.state, decided)
             || effects.intersects(NEEDS_LAST_ID) && !self.links.has_last_id(&self.state);
         !(ordered
             || asks
@@ -147,13 +147,6 @@ impl Session {
             || self.may_lack_writes(decided)
             || self.has_to_wait(kind)
             || self.has_to_prepare(kind, input, decided))
-    }
-
-    /// The length of a statement that is to be prepared, comes in pieces, and is kept as a whole:
-    /// without the last ones it could not be prepared anew.
-    pub(super) fn len_to_complete(&self, input: &[u8]) -> Option<usize> {
-        let max = self.worker.settings().variables.max_allowed_packet as usize;
-        len_of_cut(input).filter(|len| *len <= max.min(PREPARED_BYTES_MAX))
     }
 
     /// Whether there is as much of the command as the decision takes.
@@ -343,7 +336,7 @@ impl Session {
         if !is_cached {
             // Most tell columns with the first execution, if ever.
             let is_unheard = || {
-                let known = id(payload).and_then(|id| all.client_id_of(id, self.state.here));
+                let known = statement_id(payload).and_then(|id| all.client_id_of(id, self.state.here));
                 known.and_then(|id| all.get(id)).is_some_and(Prepared::is_unheard)
             };
             if !self.worker.shared.cache.watches_writes() || !is_unheard() {
@@ -374,7 +367,7 @@ impl Session {
         if kill.is_some() {
             self.state.past |= Past::PREPARED_KILL;
         }
-        let moves = !self.has_one_way() || self.logs() || self.shares(decided.hostgroup());
+        let moves = !self.has_one_way() || self.worker.logs() || self.shares(decided.hostgroup());
         let (digest, mut change) = (decided.digest(), decided.change.take());
         if let Some(change) = change.as_mut().filter(|_| keeps_definitions(self.capabilities())) {
             change.without_definitions();
@@ -383,7 +376,7 @@ impl Session {
             link.note_prepared(change.as_deref());
         }
         let shown = |digest| {
-            let new = || self.digest_text(digest, text, decided);
+            let new = || self.worker.digest_text(digest, text, decided);
             self.worker.counts.digests.text(digest).unwrap_or_else(new)
         };
         let digest_text = digest.map(shown).unwrap_or_default();
@@ -408,6 +401,15 @@ impl Session {
             caller: Arc::clone(&self.state.caller),
             screened: decided.screened,
         }
+    }
+}
+
+impl Worker {
+    /// The length of a statement that is to be prepared, comes in pieces, and is kept as a whole:
+    /// without the last ones it could not be prepared anew.
+    pub(super) fn len_to_complete(&self, input: &[u8]) -> Option<usize> {
+        let max = self.settings().variables.max_allowed_packet as usize;
+        len_of_cut(input).filter(|len| *len <= max.min(PREPARED_BYTES_MAX))
     }
 }
 

@@ -2,14 +2,13 @@
 //! answered here.
 
 use route::{Route, Sighting};
-use wire::command::Kind;
+use wire::command::{Kind, STATEMENT_ID};
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
 use super::Session;
 use super::backlog::front;
 use super::decided::{Decided, Next, Reply};
-use super::execute::ID;
 use super::phase::Phase;
 use super::route::{NEEDS_LAST_ID, names_statement};
 use super::state::prepared::Registry;
@@ -27,7 +26,7 @@ impl Session {
         self.flight().begin_attempt(&decided);
         if let Some(id) = decided.renamed.take() {
             // The connection for which it was named otherwise is gone.
-            self.io.splice_front(ID, &id.to_le_bytes());
+            self.io.splice_front(STATEMENT_ID, &id.to_le_bytes());
         }
         if decided.is_cached() && Box::pin(self.await_answer(kind, &mut decided)).await? {
             return Ok(self.next_phase());
@@ -45,7 +44,7 @@ impl Session {
         }
         // Where there is no room for its text it goes on in pieces.
         if kind == Kind::StmtPrepare
-            && let Some(len) = self.len_to_complete(&self.io.backlog)
+            && let Some(len) = self.worker.len_to_complete(&self.io.backlog)
             && let Some(room) = self.worker.texts.reserve(len)
         {
             Box::pin(self.complete_front()).await?;
@@ -113,7 +112,7 @@ impl Session {
             return Err(self.set_up_failed(kind, &error, decided).await);
         }
         self.check_connected(kind, decided).await?;
-        if self.needs_last_result(decided) {
+        if self.links.needs_last_result(&self.state, decided) {
             self.tell_last_result(kind).await?;
             self.check_connected(kind, decided).await?;
         }

@@ -66,6 +66,8 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::Settings;
 
+use super::links::Links;
+use crate::worker::Worker;
 use command::Command;
 pub(crate) use defining::error_text;
 use inner::Inner;
@@ -214,14 +216,14 @@ impl Session {
             if self.state.transaction.rolled_back.is_some() {
                 // The client is told so: it has lost what it did at shards, too.
                 self.roll_back_at_shards().await?;
-                return Ok(self.stay_home());
+                return Ok(self.links.stay_home());
             }
         }
         if matches!(kind, Kind::Query | Kind::StmtPrepare) {
             self.complete_front().await?;
         }
         if self.look(kind, &self.io.backlog) != Look::Plain {
-            return Ok(self.stay_home());
+            return Ok(self.links.stay_home());
         }
         match kind {
             Kind::Query => self.query_at_shards().await,
@@ -230,17 +232,10 @@ impl Session {
             kind if names_one(kind) => self.statement_at_shards(kind).await,
             Kind::ResetConnection | Kind::ChangeUser | Kind::Quit => {
                 self.leave_shards().await?;
-                Ok(self.stay_home())
+                Ok(self.links.stay_home())
             }
-            _ => Ok(self.stay_home()),
+            _ => Ok(self.links.stay_home()),
         }
-    }
-
-    /// The command in the backlog runs in the outer session.
-    fn stay_home(&mut self) -> Phase {
-        let shards = self.links.away.role.shards();
-        (shards.stays_home, shards.last) = (true, Place::Home);
-        Phase::Reading
     }
 
     async fn query_at_shards(&mut self) -> Result<Phase, Ending> {
@@ -269,13 +264,13 @@ impl Session {
     async fn run_planned(&mut self, command: &mut Command) -> Result<Phase, Ending> {
         if self.leave_old_layout().await? {
             // There the client hears that its transaction is over.
-            return Ok(self.stay_home());
+            return Ok(self.links.stay_home());
         }
         match self.way_of(command).await? {
             Way::Home => self.run_at_home(command).await,
             Way::At(place) => self.run_where(place, command).await,
             Way::One { branch, is_single }
-                if branch.text.is_none() && self.names_at(branch.hostgroup).is_empty() =>
+                if branch.text.is_none() && self.worker.names_at(branch.hostgroup).is_empty() =>
             {
                 self.run_one(command, &branch, is_single).await
             }
@@ -317,14 +312,7 @@ impl Session {
             }
             self.note_written_at_home();
         }
-        Ok(self.stay_home())
-    }
-
-    /// What the physical names at a hostgroup are to clients.
-    fn names_at(&self, hostgroup: u32) -> Arc<Names> {
-        let settings = self.worker.settings();
-        let names = |layout| self.worker.shards.names(layout, hostgroup);
-        settings.shards.as_deref().map(names).unwrap_or_default()
+        Ok(self.links.stay_home())
     }
 
     async fn refuse_at_shards(&mut self, kind: Kind, error: &ClientError) -> Result<Phase, Ending> {
@@ -365,5 +353,23 @@ impl Session {
         }
         self.links.away.role = Role::default();
         Ok(())
+    }
+}
+
+impl Links {
+    /// The command in the backlog runs in the outer session.
+    fn stay_home(&mut self) -> Phase {
+        let shards = self.away.role.shards();
+        (shards.stays_home, shards.last) = (true, Place::Home);
+        Phase::Reading
+    }
+}
+
+impl Worker {
+    /// What the physical names at a hostgroup are to clients.
+    fn names_at(&self, hostgroup: u32) -> Arc<Names> {
+        let settings = self.settings();
+        let names = |layout| self.shards.names(layout, hostgroup);
+        settings.shards.as_deref().map(names).unwrap_or_default()
     }
 }

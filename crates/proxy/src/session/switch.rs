@@ -92,7 +92,7 @@ impl Session {
         match self.internal_query(&commands).await? {
             Err(error) => return Ok(Err(AcquireError::Proxy(error))),
             Ok(replies) => {
-                let may_lack = self.note_schema_reply(schema_at, &replies);
+                let may_lack = self.links.note_schema_reply(&mut self.state, schema_at, &replies);
                 let refusal = replies
                     .into_iter()
                     .enumerate()
@@ -146,7 +146,7 @@ impl Session {
         let schema_at = position_of_schema(&missing);
         for said in &missing {
             match said {
-                Said::Schema(_) => self.note_at_server(Kind::InitDb),
+                Said::Schema(_) => self.worker.note_at_server(Kind::InitDb),
                 Said::Statement(text) if set_of(text) == SetOf::Names => {
                     self.worker.counts.note(Counter::ServerSetNames);
                 }
@@ -167,7 +167,7 @@ impl Session {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(AcquireError::Proxy(error))),
         };
-        let may_lack = self.note_schema_reply(schema_at, &replies);
+        let may_lack = self.links.note_schema_reply(&mut self.state, schema_at, &replies);
         let refused = |code: u16| !DOES_NOT_HAVE_IT.contains(&code);
         let refusal = replies
             .into_iter()
@@ -255,7 +255,7 @@ impl Session {
         let payload = [&[Kind::StmtClose as u8][..], &known_as.to_le_bytes()].concat();
         let mut packet = Vec::new();
         put_message(&mut packet, 0, &payload);
-        self.note_at_server(Kind::StmtClose);
+        self.worker.note_at_server(Kind::StmtClose);
         if let Some(backend) = self.links.in_use.as_mut().filter(|_| hostgroup == self.state.here) {
             backend.connection_mut().statements_mut().close(known_as);
             return poll_fn(|cx| Poll::Ready(self.links.send(cx, &packet))).await;

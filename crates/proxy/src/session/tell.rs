@@ -8,6 +8,8 @@ use wire::packet::{self, TextRow};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::links::Links;
+use super::state::SessionState;
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -94,7 +96,7 @@ impl Session {
     pub(super) fn explain(&self, text: &[u8], is_whole: bool, at: &Circumstances<'_>) -> Option<Explanation> {
         let shared = &self.worker.shared;
         let candidates = |hostgroup| {
-            let bound = self.bound_to(hostgroup).map(|one| vec![one]);
+            let bound = self.links.bound_to(&self.state, hostgroup).map(|one| vec![one]);
             bound.unwrap_or_else(|| candidates(&shared.upstream.pool, hostgroup, shared.uptime()))
         };
         let routing = self.worker.routing.borrow();
@@ -117,15 +119,14 @@ impl Session {
         let peek = |judged| self.peek(text, judged, at.execute);
         explain(routing.routes(), text, is_whole, at, &candidates, &must_see, &peek)
     }
+}
 
+impl Links {
     /// The server of the connection in use, if something binds the session to it: no other one is
     /// looked at then.
-    fn bound_to(&self, hostgroup: u32) -> Option<Candidate> {
-        let backend = self.links.in_use.as_ref().filter(|_| hostgroup == self.state.here)?;
-        let reason = format!(
-            "the session's connection, to which it is bound: {}",
-            self.links.pin(&self.state)?.name()
-        );
+    fn bound_to(&self, state: &SessionState, hostgroup: u32) -> Option<Candidate> {
+        let backend = self.in_use.as_ref().filter(|_| hostgroup == state.here)?;
+        let reason = format!("the session's connection, to which it is bound: {}", self.pin(state)?.name());
         Some(Candidate { server: backend.server().endpoint().to_string(), taken: true, reason })
     }
 }

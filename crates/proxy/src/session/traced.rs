@@ -4,12 +4,11 @@
 use otlp::Parent;
 use route::Source;
 use tokio::time::Instant;
-use wire::command::{Attribute, Kind, Query, StmtExecute};
+use wire::command::{Attribute, Kind, Query, StmtExecute, statement_id};
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::decided::Decided;
-use super::execute::id;
 use crate::taps::observe::is_question;
 use observe::running::Traced;
 
@@ -84,7 +83,7 @@ impl Session {
             Kind::Query => parent_in(Query::decode(payload, caps).ok()?.attributes.iter()),
             Kind::StmtExecute => {
                 let all = self.state.prepared.as_ref()?;
-                let id = id(payload)?;
+                let id = statement_id(payload)?;
                 let id = match numbers {
                     Numbers::Client => id,
                     Numbers::Server => all.client_id_of(id, self.state.here).unwrap_or(id),

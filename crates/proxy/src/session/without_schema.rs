@@ -6,6 +6,7 @@
 //! schema again, which may be back.
 
 use super::Session;
+use super::links::Links;
 use super::state::{Past, Said, SessionState};
 use crate::ending::Ending;
 use session::link::Loss;
@@ -51,16 +52,23 @@ impl Session {
         }
         self.go_in_schema(hostgroup, Full::TryAgain).await
     }
+}
 
+impl Links {
     /// Takes note of whether the server lets the session into its schema, whose command was at
     /// `schema_at` among those with these replies. Whether the session goes on without it.
-    pub(super) fn note_schema_reply(&mut self, schema_at: Option<usize>, replies: &[Reply]) -> bool {
+    pub(super) fn note_schema_reply(
+        &mut self,
+        state: &mut SessionState,
+        schema_at: Option<usize>,
+        replies: &[Reply],
+    ) -> bool {
         let error = schema_at.and_then(|at| replies.get(at)).map(Reply::error);
         if error == Some(None) {
-            self.state.past.remove(Past::LACKS_SCHEMA);
+            state.past.remove(Past::LACKS_SCHEMA);
         }
-        let may_lack = error.flatten().is_some_and(is_about_schema) && self.state.lacks_schema();
-        if let Some(link) = self.links.state_mut() {
+        let may_lack = error.flatten().is_some_and(is_about_schema) && state.lacks_schema();
+        if let Some(link) = self.state_mut() {
             link.lacks_schema = may_lack;
         }
         may_lack

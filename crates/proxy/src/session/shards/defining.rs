@@ -103,7 +103,7 @@ impl Session {
         for (branch, node) in branches.iter().zip(table.map_or(&[][..], Table::nodes)) {
             let inner = self.take_inner(branch.hostgroup);
             let current = inner.session.state.caller.schema().to_vec();
-            self.put_inner(inner);
+            self.links.put_inner(inner);
             let node = [node.schema.clone(), node.table.clone()];
             let before = self.fingerprint_of(branch.hostgroup, &node).await?;
             let text = branch.text.as_deref().unwrap_or(&command.text).to_vec();
@@ -141,7 +141,7 @@ impl Session {
         let source = |(session, branch): (usize, &Branch)| Source {
             hostgroup: branch.hostgroup,
             session,
-            names: self.names_at(branch.hostgroup),
+            names: self.worker.names_at(branch.hostgroup),
             rows: Vec::new(),
         };
         let sources: Vec<_> = branches.iter().take(replies.len()).enumerate().map(source).collect();
@@ -155,7 +155,12 @@ impl Session {
         self.write_to_client(&packets).await?;
         self.end_running();
         let last = replies.len().checked_sub(1).and_then(|last| branches.get(last));
-        self.note_scattered(&Relay::new(merged), last.map_or(0, |branch| branch.hostgroup), branches.len());
+        self.links.note_scattered(
+            &mut self.state,
+            &Relay::new(merged),
+            last.map_or(0, |branch| branch.hostgroup),
+            branches.len(),
+        );
         if is_refused && let Some(branch) = last {
             // Diagnostics are those of the node that has refused it.
             self.links.away.role.shards().last = Place::Shard(branch.hostgroup);

@@ -40,7 +40,7 @@ impl Session {
         let mut found = Vec::new();
         for (number, node) in table.nodes().iter().take(NODES_ASKED_MAX).enumerate() {
             let definition = self.definition_of(node).await?;
-            if !self.is_current(layout) {
+            if !self.worker.is_current(layout) {
                 // What is known belongs to another one.
                 return Ok(());
             }
@@ -103,7 +103,7 @@ impl Session {
     pub(super) async fn ask_at(&mut self, hostgroup: u32, text: &[u8]) -> Result<Vec<u8>, Ending> {
         let mut inner = self.take_inner(hostgroup);
         let reply = inner.session.ask(text).await;
-        self.put_inner(inner);
+        self.links.put_inner(inner);
         reply
     }
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use sql::StatementKind;
 use wire::Codec as _;
-use wire::command::{Kind, StmtExecute};
+use wire::command::{Kind, StmtExecute, statement_id};
 use wire::frame::{HEADER_LEN, put_message};
 
 use super::Inner;
@@ -15,7 +15,6 @@ use super::values::values;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
-use crate::session::execute::id as id_of;
 use crate::session::phase::Phase;
 use crate::state::Settings;
 use planner::plan::Branch;
@@ -30,7 +29,7 @@ impl Session {
         if is_about_transaction(what) {
             // Home says whether it can be prepared. Shards hear of its executions.
             self.links.away.role.shards().statements.note_other();
-            return Ok(self.stay_home());
+            return Ok(self.links.stay_home());
         }
         let (branch, context) = match self.sample_of(&text, what).await? {
             Ok(Some(sample)) => sample,
@@ -39,14 +38,14 @@ impl Session {
                 let shards = self.links.away.role.shards();
                 shards.prepared_at.get_or_insert(version);
                 shards.statements.note_other();
-                return Ok(self.stay_home());
+                return Ok(self.links.stay_home());
             }
             Err(error) => return self.refuse_at_shards(Kind::StmtPrepare, &error).await,
         };
         let mut inner = self.take_inner(branch.hostgroup);
         let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await;
         let (serial, modes) = (inner.serial, inner.session.state.modes());
-        self.put_inner(inner);
+        self.links.put_inner(inner);
         let reply = reply?;
         if let Some(error) = error_of(&self.as_prepared(&reply, branch.hostgroup, 0)) {
             self.answer_here(Kind::StmtPrepare, &error).await?;
@@ -73,7 +72,7 @@ impl Session {
             return if kind == Kind::StmtExecute {
                 self.execute_at_home().await
             } else {
-                Ok(self.stay_home())
+                Ok(self.links.stay_home())
             };
         };
         self.complete_front().await?;
@@ -97,11 +96,11 @@ impl Session {
     /// An execution of a statement that is none of the shards' is in the backlog.
     async fn execute_at_home(&mut self) -> Result<Phase, Ending> {
         let statements = self.state.prepared.as_ref();
-        let known = statements.zip(id_of(self.io.front())).and_then(|(all, id)| all.get(id));
+        let known = statements.zip(statement_id(self.io.front())).and_then(|(all, id)| all.get(id));
         let known = known.map(|prepared| (prepared.what.plan, prepared.what.text.clone()));
         // The statement may ask for it.
         self.learn_last_id().await?;
-        let Some((what, text)) = known else { return Ok(self.stay_home()) };
+        let Some((what, text)) = known else { return Ok(self.links.stay_home()) };
         let kind = Kind::StmtExecute;
         if is_about_transaction(what) {
             let Some(text) = text else {
@@ -113,7 +112,7 @@ impl Session {
             return self.change_transaction(kind, what, &text).await;
         }
         let shows = matches!(what.kind, StatementKind::Show | StatementKind::Diagnostics);
-        if text.as_deref().is_some_and(|text| shows && self.place_of_last(what, text).is_some()) {
+        if text.as_deref().is_some_and(|text| shows && self.links.place_of_last(what, text).is_some()) {
             let why = "that statement has run at shards; sent as text this is answered";
             let error = ClientError::not_sharded("a prepared statement about the one before", why);
             return self.refuse_at_shards(kind, &error).await;
@@ -247,14 +246,14 @@ impl Session {
     async fn close_site(&mut self, site: &Site) -> Result<(), Ending> {
         let Some(mut inner) = self.take_inner_of(site.inner) else { return Ok(()) };
         let closed = inner.session.ask_packet(closing(site.id)).await;
-        self.put_inner(inner);
+        self.links.put_inner(inner);
         closed.map(|_| ())
     }
 
     /// The command in the backlog is about the cursor of a statement, or about parts of values.
     async fn pass_to_cursor(&mut self, kind: Kind, id: u32, mut payload: Vec<u8>) -> Result<Phase, Ending> {
         let Some(statement) = self.links.away.role.shards().statements.get(id) else {
-            return Ok(self.stay_home());
+            return Ok(self.links.stay_home());
         };
         statement.parts.clear();
         statement.is_cut = false;
@@ -278,7 +277,7 @@ impl Session {
         let mut packets = Vec::new();
         put_message(&mut packets, 0, &payload);
         self.lend(&mut inner, Some(packets)).await?;
-        self.put_inner(inner);
+        self.links.put_inner(inner);
         Ok(Phase::Over)
     }
 

@@ -29,7 +29,7 @@ impl Session {
                 let session = inner.session.links.session(&inner.session.state);
                 let at = inner.session.circumstances(&session, None, false);
                 let explanation = inner.session.explain(text, true, &at);
-                self.put_inner(inner);
+                self.links.put_inner(inner);
                 explanation
             }
             _ => self.explain_backlog(from).map(|mut explanation| {

@@ -20,7 +20,7 @@ impl Session {
     /// A `COM_FIELD_LIST` is in the backlog: a node of its table answers.
     pub(super) async fn list_fields(&mut self) -> Result<Phase, Ending> {
         self.complete_front().await?;
-        let Some((node, payload)) = self.listed_at() else { return Ok(self.stay_home()) };
+        let Some((node, payload)) = self.listed_at() else { return Ok(self.links.stay_home()) };
         let mut packet = Vec::new();
         put_message(&mut packet, 0, &payload);
         // The command has no name of a schema: this inner session is in that of the node.
@@ -28,7 +28,7 @@ impl Session {
         let reply = inner.session.ask_packet(packet).await?;
         // Warnings that it may have left would keep the connection from others.
         inner.session.ask(NOTHING).await?;
-        let reply = fields(&reply, &self.names_at(node.hostgroup), self.capabilities());
+        let reply = fields(&reply, &self.worker.names_at(node.hostgroup), self.capabilities());
         self.give_reply(Kind::FieldList, &reply).await
     }
 

@@ -219,7 +219,7 @@ impl Session {
             };
         }
         let capabilities = inner.session.capabilities();
-        self.put_inner(inner);
+        self.links.put_inner(inner);
         Ok(Said::of(&reply?, capabilities))
     }
 }

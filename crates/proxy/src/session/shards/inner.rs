@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use wire::command::Kind;
 use wire::frame::put_message;
 
+use super::super::links::Links;
 use super::{Place, Role};
 use crate::control::Control;
 use crate::ending::Ending;
@@ -90,11 +91,6 @@ impl Session {
         let mut inner = list.swap_remove(at);
         inner.follow(self);
         Some(inner)
-    }
-
-    /// Puts an inner session back.
-    pub(super) fn put_inner(&mut self, inner: Inner) {
-        self.links.away.role.shards().inner.push(inner);
     }
 
     /// An inner session that is in this schema of a hostgroup, whatever that of the client is, and
@@ -189,6 +185,13 @@ impl Session {
         };
         self.io = client;
         ended.map(|()| reply)
+    }
+}
+
+impl Links {
+    /// Puts an inner session back.
+    pub(super) fn put_inner(&mut self, inner: Inner) {
+        self.away.role.shards().inner.push(inner);
     }
 }
 

@@ -5,6 +5,8 @@
 
 use sql::shape::Effects;
 
+use super::super::links::Links;
+use super::super::state::SessionState;
 use super::command::Command;
 use super::rows::rows;
 use super::{Inner, Place};
@@ -34,7 +36,7 @@ impl Session {
         let knows = self.links.away.role.shards().last_id.take();
         let Some(mut inner) = knows.and_then(|serial| self.take_inner_of(serial)) else { return Ok(()) };
         let asked = ask_last_id(&mut inner.session).await;
-        self.put_inner(inner);
+        self.links.put_inner(inner);
         if let Some(id) = asked? {
             self.state.last.results.set_last_id(LastId::Is(id));
         }
@@ -52,7 +54,7 @@ impl Session {
     }
 
     /// Finds it out, wherever it is known, unless the inner session at `place` knows it: that is
-    /// about to [get](Self::give_last_id) it.
+    /// about to [get](Links::give_last_id) it.
     pub(super) async fn learn_last_id_for(&mut self, place: Place) -> Result<(), Ending> {
         let shards = self.links.away.role.shards();
         let knows = |inner: &&Inner| Some(inner.serial) == shards.last_id;
@@ -62,29 +64,31 @@ impl Session {
         self.learn_last_id().await?;
         self.learn_last_id_at_home().await
     }
+}
 
-    /// Lets an inner session know what `LAST_INSERT_ID()` is: it tells its server if that matters.
-    pub(super) fn give_last_id(&mut self, inner: &mut Inner) {
-        if self.links.away.role.shards().last_id != Some(inner.serial) {
-            let id = self.state.last.results.last_id().known();
-            inner.session.state.last.results.set_last_id(LastId::Is(id));
-        }
-    }
-
+impl Links {
     /// A statement has run in an inner session that had [got](Self::give_last_id) the value, and
     /// may have set another one.
-    pub(super) fn note_last_id(&mut self, inner: &mut Inner) {
+    pub(super) fn note_last_id(&mut self, state: &mut SessionState, inner: &mut Inner) {
         let session = &mut *inner.session;
         session.links.note_ran(&mut session.state);
-        if inner.session.state.last.results.last_id() != self.state.last.results.last_id() {
-            self.links.away.role.shards().last_id = Some(inner.serial);
+        if inner.session.state.last.results.last_id() != state.last.results.last_id() {
+            self.away.role.shards().last_id = Some(inner.serial);
         }
     }
 
     /// The proxy has made an id.
-    pub(super) fn set_last_id(&mut self, id: u64) {
-        self.links.away.role.shards().last_id = None;
-        self.state.last.results.set_last_id(LastId::Is(id));
+    pub(super) fn set_last_id(&mut self, state: &mut SessionState, id: u64) {
+        self.away.role.shards().last_id = None;
+        state.last.results.set_last_id(LastId::Is(id));
+    }
+
+    /// Lets an inner session know what `LAST_INSERT_ID()` is: it tells its server if that matters.
+    pub(super) fn give_last_id(&mut self, state: &mut SessionState, inner: &mut Inner) {
+        if self.away.role.shards().last_id != Some(inner.serial) {
+            let id = state.last.results.last_id().known();
+            inner.session.state.last.results.set_last_id(LastId::Is(id));
+        }
     }
 }
 

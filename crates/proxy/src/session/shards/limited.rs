@@ -195,7 +195,7 @@ impl Session {
         // All end at the same time, each with a statement of its own.
         runner.inner.session.control = self.control_of_part();
         runners.all.push(runner);
-        Ok(reply.map(|reply| (self.source(branch.hostgroup, number), reply)))
+        Ok(reply.map(|reply| (self.worker.source(branch.hostgroup, number), reply)))
     }
 
     fn refusal(&self, reason: &str) -> Refused {

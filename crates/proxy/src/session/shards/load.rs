@@ -101,7 +101,7 @@ impl Session {
             for hostgroup in hostgroups {
                 let mut inner = self.take_inner(hostgroup);
                 let reply = inner.session.ask(CHARSET).await;
-                self.put_inner(inner);
+                self.links.put_inner(inner);
                 let reply = reply?;
                 let all = rows(&reply).unwrap_or_default();
                 let name = all.first().and_then(|row| row.first().copied().flatten());

@@ -17,6 +17,8 @@ use planner::seen::Cells;
 use wire::StatusFlags;
 use wire::command::Kind;
 
+use super::super::links::Links;
+use super::super::state::SessionState;
 use super::Place;
 use super::command::Command;
 use super::inner::BUFFER_BYTES;
@@ -32,6 +34,7 @@ use crate::session::Session;
 use crate::session::io::Io;
 use crate::session::phase::Phase;
 use crate::sock::Sock;
+use crate::worker::Worker;
 
 /// How a statement over several shards has ended.
 pub(super) struct Ended {
@@ -144,7 +147,10 @@ impl Session {
     ) -> Result<Phase, Ending> {
         let may_set_id = may_set_id(command, &scattered);
         if may_set_id {
-            runners.all.iter_mut().for_each(|runner| self.give_last_id(&mut runner.inner));
+            runners
+                .all
+                .iter_mut()
+                .for_each(|runner| self.links.give_last_id(&mut self.state, &mut runner.inner));
         }
         let is_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
         let seq = self.skip_command().await?;
@@ -180,11 +186,11 @@ impl Session {
     ) -> Result<Phase, Ending> {
         let Ended { seq, first, is_killed, .. } = ended;
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
-        let warnings = self.warnings_of(&mut runners, &ended, relay.scatter().over());
+        let warnings = self.worker.warnings_of(&mut runners, &ended, relay.scatter().over());
         let refused = runners.end_unit(is_done).await?.filter(|_| is_done);
         if let Some(id) = ended.made.filter(|_| is_done && refused.is_none()) {
             // No server has made it: the next that is asked hears of it before.
-            self.set_last_id(id);
+            self.links.set_last_id(&mut self.state, id);
         }
         match refused {
             // All that the client hears is why it was not committed.
@@ -193,10 +199,13 @@ impl Session {
         }
         self.end_running();
         if ended.may_set_id {
-            runners.all.iter_mut().for_each(|runner| self.note_last_id(&mut runner.inner));
+            runners
+                .all
+                .iter_mut()
+                .for_each(|runner| self.links.note_last_id(&mut self.state, &mut runner.inner));
         }
         self.put_runners(runners).await?;
-        self.note_scattered(&relay, first, ended.branches);
+        self.links.note_scattered(&mut self.state, &relay, first, ended.branches);
         if ended.branches > 1 && !warnings.is_empty() {
             self.links.away.role.shards().keep_warnings(warnings);
         }
@@ -241,7 +250,7 @@ impl Session {
         runner.branches.push(runners.sources.len());
         // Killing it is for who reads its reply.
         runner.inner.session.control = self.control_of_part();
-        runners.sources.push(Source { rows, ..self.source(branch.hostgroup, runner.number) });
+        runners.sources.push(Source { rows, ..self.worker.source(branch.hostgroup, runner.number) });
         runners.all.push(runner);
         runners.sockets.push(Sock::from(ours));
         Ok(Ok(()))
@@ -283,12 +292,6 @@ impl Session {
         Ok(Ok(runner))
     }
 
-    /// Where the reply to a branch at a hostgroup comes from, which the session with this number
-    /// runs.
-    pub(super) fn source(&self, hostgroup: u32, session: usize) -> Source {
-        Source { hostgroup, session, names: self.names_at(hostgroup), rows: Vec::new() }
-    }
-
     /// Puts inner sessions back. If one of them has lost the transaction of the client, so do all
     /// others.
     pub(super) async fn put_runners(&mut self, runners: Runners) -> Result<(), Ending> {
@@ -297,7 +300,7 @@ impl Session {
         for Runner { mut inner, is_over, .. } in runners.all {
             if !is_over {
                 inner.session.control = Rc::clone(&self.control);
-                self.put_inner(inner);
+                self.links.put_inner(inner);
             }
         }
         match lost {
@@ -311,7 +314,8 @@ impl Session {
         if !command.writes() {
             return None;
         }
-        if !command.defines() && self.is_single() && has_several_servers(branches) {
+        if !command.defines() && self.worker.has_one_writer_per_transaction() && has_several_servers(branches)
+        {
             return Some(several_servers("a statement that writes at several servers"));
         }
         branches.iter().find_map(|branch| self.may_write(Place::Shard(branch.hostgroup)).err())
@@ -353,7 +357,7 @@ impl Session {
     /// The whole reply of a shard to a `COM_STMT_PREPARE` as the client gets it: with logical names
     /// and the client's number.
     pub(super) fn as_prepared(&self, reply: &[u8], hostgroup: u32, id: u32) -> Vec<u8> {
-        let source = self.source(hostgroup, 0);
+        let source = self.worker.source(hostgroup, 0);
         let what = self.plain_reply(Replied::Prepared { id }, 1);
         let mut replies = Replies::new(what, vec![source]);
         replies.feed(0, reply);
@@ -369,16 +373,32 @@ impl Session {
             || self.state.begins_later()
             || !self.state.status.contains(StatusFlags::AUTOCOMMIT)
     }
+}
 
+impl Links {
     /// Keeps what later statements may ask about this one.
-    pub(super) fn note_scattered(&mut self, relay: &Relay, first: u32, branches: usize) {
+    pub(super) fn note_scattered(
+        &mut self,
+        state: &mut SessionState,
+        relay: &Relay,
+        first: u32,
+        branches: usize,
+    ) {
         let over = relay.scatter().over();
         if let Some(over) = over.filter(|_| branches > 1) {
-            self.state.last.note_elsewhere(over.outcome, over.found_rows);
+            state.last.note_elsewhere(over.outcome, over.found_rows);
         }
         let is_one = branches == 1 || over.is_none_or(Over::is_error);
-        let shards = self.links.away.role.shards();
+        let shards = self.away.role.shards();
         shards.last = if is_one { Place::Shard(first) } else { Place::Home };
+    }
+}
+
+impl Worker {
+    /// Where the reply to a branch at a hostgroup comes from, which the session with this number
+    /// runs.
+    pub(super) fn source(&self, hostgroup: u32, session: usize) -> Source {
+        Source { hostgroup, session, names: self.names_at(hostgroup), rows: Vec::new() }
     }
 }
 

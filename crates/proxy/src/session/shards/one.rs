@@ -5,6 +5,7 @@ use planner::plan::Branch;
 use sql::shape::Effects;
 use wire::frame::{HEADER_LEN, Header};
 
+use super::super::links::Links;
 use super::command::Command;
 use super::{Inner, Place};
 use crate::ending::Ending;
@@ -54,7 +55,7 @@ impl Session {
         };
         inner.wrote |= command.writes() && self.has_one_connection();
         if may_set_id {
-            self.give_last_id(&mut inner);
+            self.links.give_last_id(&mut self.state, &mut inner);
         }
         let was_open = inner.is_in_transaction();
         let is_as_it_came = command.execution.is_none() && branch.text.is_none();
@@ -65,16 +66,16 @@ impl Session {
         };
         let outcome = match packets {
             Ok(packets) => {
-                self.note_cursor(command, branch, inner.serial);
+                self.links.note_cursor(command, branch, inner.serial);
                 self.lend(&mut inner, packets).await.map(|()| None)
             }
             Err(error) => Ok(Some(error)),
         };
         let is_lost = was_open && !inner.is_in_transaction();
         if may_set_id {
-            self.note_last_id(&mut inner);
+            self.links.note_last_id(&mut self.state, &mut inner);
         }
-        self.put_inner(inner);
+        self.links.put_inner(inner);
         if let Some(error) = outcome? {
             self.answer_here(command.kind, &error).await?;
         }
@@ -85,18 +86,10 @@ impl Session {
         Ok(Phase::Over)
     }
 
-    /// An execution may open a cursor at this shard.
-    fn note_cursor(&mut self, command: &Command, branch: &Branch, inner: u64) {
-        let Some((id, _)) = command.execution else { return };
-        let Some(statement) = self.links.away.role.shards().statements.get(id) else { return };
-        let known_as = statement.site(inner, branch.text.as_deref());
-        statement.cursor = known_as.filter(|_| command.opens_cursor()).map(|id| (inner, id));
-    }
-
     /// Runs the command in the backlog, which asks about another one, where that has run.
     pub(super) async fn run_where(&mut self, place: Place, command: &Command) -> Result<Phase, Ending> {
         let hostgroup = match place {
-            Place::Home => return Ok(self.stay_home()),
+            Place::Home => return Ok(self.links.stay_home()),
             Place::Shards => return self.tell_warnings(command).await,
             Place::Shard(hostgroup) => hostgroup,
         };
@@ -104,9 +97,9 @@ impl Session {
             self.learn_last_id_for(place).await?;
         }
         let mut inner = self.take_inner(hostgroup);
-        self.give_last_id(&mut inner);
+        self.links.give_last_id(&mut self.state, &mut inner);
         let lent = self.lend(&mut inner, Some(command.with_text(None))).await;
-        self.put_inner(inner);
+        self.links.put_inner(inner);
         lent.map(|()| Phase::Over)
     }
 
@@ -129,5 +122,15 @@ impl Session {
         let backlog = &mut self.io.backlog;
         let len = backlog.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
         backlog.split_off(backlog.len().min(HEADER_LEN + len))
+    }
+}
+
+impl Links {
+    /// An execution may open a cursor at this shard.
+    fn note_cursor(&mut self, command: &Command, branch: &Branch, inner: u64) {
+        let Some((id, _)) = command.execution else { return };
+        let Some(statement) = self.away.role.shards().statements.get(id) else { return };
+        let known_as = statement.site(inner, branch.text.as_deref());
+        statement.cursor = known_as.filter(|_| command.opens_cursor()).map(|id| (inner, id));
     }
 }

@@ -14,6 +14,7 @@ use sql::parse::{Settings, Tree};
 use sql::shape::Effects;
 use sql::{Modes, StatementKind};
 
+use super::super::links::Links;
 use super::Place;
 use super::command::Command;
 use super::defining::stopped;
@@ -28,6 +29,7 @@ use crate::gates::TableName;
 use crate::session::Session;
 use crate::state::results::LastId;
 use crate::templates::{Found, Holds, Kept};
+use crate::worker::Worker;
 
 /// Effects for which it matters what the session has done, or that change rows or tables: the plan
 /// of a statement with one of them is not remembered.
@@ -74,7 +76,7 @@ impl Session {
     pub(super) async fn way_of(&mut self, command: &Command) -> Result<Way, Ending> {
         let (text, what) = (&command.text, command.what);
         if command.execution.is_none()
-            && let Some(place) = self.place_of_last(what, text)
+            && let Some(place) = self.links.place_of_last(what, text)
         {
             return Ok(Way::At(place));
         }
@@ -149,7 +151,7 @@ impl Session {
         let matters = command.what.several
             || command.what.effects.intersects(MATTERS_TO_SESSION)
             || self.is_elsewhere(command);
-        if !matters && self.is_current(layout) {
+        if !matters && self.worker.is_current(layout) {
             let kept = || self.kept(command, &tree, read, layout, &way);
             self.worker.shards.templates.borrow_mut().learn(text, self.holds(read), kept);
         }
@@ -173,11 +175,6 @@ impl Session {
             Named { text: &command.text, what: command.what, modes: read.modes, schema: &schema, tree };
         let stopped = self.stopped_behind(&named, &way, layout).await?;
         Ok(stopped.map_or(way, Way::Refused))
-    }
-
-    /// Whether a layout is that of now: others may be loaded while servers are asked.
-    pub(super) fn is_current(&self, layout: &Layout) -> bool {
-        self.worker.settings().shards.as_deref().is_some_and(|now| std::ptr::eq(now, layout))
     }
 
     /// Whether a statement names a sharded table.
@@ -274,7 +271,7 @@ impl Session {
         let Some((Seen { plan, cells }, tables)): Option<(Seen, Vec<TableName>)> = planned else {
             return Way::Home;
         };
-        if let Some(wrong) = self.wrong_with(command, &tables) {
+        if let Some(wrong) = self.worker.wrong_with(command, &tables) {
             return Way::Refused(wrong);
         }
         let many = |scattered| Way::Many(Box::new(scattered));
@@ -388,19 +385,6 @@ impl Session {
         }
     }
 
-    /// What is wrong with a table that a command writes to.
-    fn wrong_with(&self, command: &Command, named: &[TableName]) -> Option<ClientError> {
-        if !command.writes() || command.defines() {
-            return None;
-        }
-        if let Some(id) = self.worker.shared.ddl.stopped_of(named) {
-            return Some(stopped(id));
-        }
-        let tables = self.worker.shards.tables();
-        let wrong = named.iter().find_map(|(schema, table)| tables.wrong(schema, table))?;
-        Some(ClientError::not_sharded("a write to a table that is not as it should be", wrong))
-    }
-
     /// Whether the session has set a mode.
     fn has_mode(&self, mode: &[u8]) -> bool {
         let has = |text: &[u8]| text.windows(mode.len()).any(|part| part.eq_ignore_ascii_case(mode));
@@ -430,15 +414,6 @@ impl Session {
         Settings { modes, dialect, pipes_as_concat, high_not_precedence }
     }
 
-    /// Where the statement has run that this one asks about, if it asks about one.
-    pub(super) fn place_of_last(&mut self, what: StatementPlan, text: &[u8]) -> Option<Place> {
-        let shards = self.links.away.role.shards();
-        let asks = what.effects.intersects(Effects::READS_LAST) || what.kind == StatementKind::Diagnostics;
-        // All else that they may ask is known without the shards.
-        let asks = asks && (shards.last != Place::Shards || Question::of(text).is_some());
-        Some(shards.last).filter(|place| asks && *place != Place::Home)
-    }
-
     /// Why a statement cannot run at a shard in the state that the session is in.
     fn refused_by_session(&self, what: StatementPlan) -> Option<ClientError> {
         let refused = |part: &str, reason: &str| Some(ClientError::not_sharded(part, reason));
@@ -463,6 +438,37 @@ impl Session {
             return refused("a lock by name", "it would be taken at one server only");
         }
         None
+    }
+}
+
+impl Links {
+    /// Where the statement has run that this one asks about, if it asks about one.
+    pub(super) fn place_of_last(&mut self, what: StatementPlan, text: &[u8]) -> Option<Place> {
+        let shards = self.away.role.shards();
+        let asks = what.effects.intersects(Effects::READS_LAST) || what.kind == StatementKind::Diagnostics;
+        // All else that they may ask is known without the shards.
+        let asks = asks && (shards.last != Place::Shards || Question::of(text).is_some());
+        Some(shards.last).filter(|place| asks && *place != Place::Home)
+    }
+}
+
+impl Worker {
+    /// Whether a layout is that of now: others may be loaded while servers are asked.
+    pub(super) fn is_current(&self, layout: &Layout) -> bool {
+        self.settings().shards.as_deref().is_some_and(|now| std::ptr::eq(now, layout))
+    }
+
+    /// What is wrong with a table that a command writes to.
+    fn wrong_with(&self, command: &Command, named: &[TableName]) -> Option<ClientError> {
+        if !command.writes() || command.defines() {
+            return None;
+        }
+        if let Some(id) = self.shared.ddl.stopped_of(named) {
+            return Some(stopped(id));
+        }
+        let tables = self.shards.tables();
+        let wrong = named.iter().find_map(|(schema, table)| tables.wrong(schema, table))?;
+        Some(ClientError::not_sharded("a write to a table that is not as it should be", wrong))
     }
 }
 

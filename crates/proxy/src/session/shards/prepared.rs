@@ -7,10 +7,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use wire::Capabilities;
-use wire::command::{Kind, LAST_STATEMENT, StmtExecute};
+use wire::command::{Kind, LAST_STATEMENT, STATEMENT_ID, StmtExecute};
 
 use crate::limits::{PARTS_BYTES_MAX, PREPARED_BYTES_MAX};
-use crate::session::execute::ID;
 use crate::state::Settings;
 
 /// The first number. Servers, and the proxy for other statements, give smaller ones.
@@ -101,7 +100,7 @@ impl Statements {
 
     /// The number of the statement that a command names, if it is one of these.
     pub(super) fn named(&self, payload: &[u8]) -> Option<u32> {
-        let id = u32::from_le_bytes(payload.get(ID)?.try_into().ok()?);
+        let id = u32::from_le_bytes(payload.get(STATEMENT_ID)?.try_into().ok()?);
         let last = || FIRST_ID | (self.made.wrapping_sub(1) & (FIRST_ID - 1));
         let id = if id == LAST_STATEMENT && self.is_last { last() } else { id };
         self.by_id.contains_key(&id).then_some(id)
@@ -152,7 +151,7 @@ impl Statement {
     /// Whether a part of the value of a parameter was sent.
     pub(super) fn has_parts_of(&self, param: u16) -> bool {
         let number = param.to_le_bytes();
-        self.parts.iter().any(|part| part.get(ID.end..ID.end + 2) == Some(&number))
+        self.parts.iter().any(|part| part.get(STATEMENT_ID.end..STATEMENT_ID.end + 2) == Some(&number))
     }
 
     /// Takes note of the types that an execution tells.
@@ -175,7 +174,7 @@ pub(super) fn depends_on_modes(text: &[u8]) -> bool {
 
 /// The number of a statement in the place of that in a command's payload.
 pub(super) fn renumber(payload: &mut [u8], id: u32) {
-    if let Some(place) = payload.get_mut(ID) {
+    if let Some(place) = payload.get_mut(STATEMENT_ID) {
         place.copy_from_slice(&id.to_le_bytes());
     }
 }

@@ -38,7 +38,7 @@ impl Session {
         let Some(mut inner) = self.links.away.role.take_parked() else { return false };
         self.trade_places(&mut inner);
         self.links.away.role.shards().last = inner.place();
-        self.put_inner(inner);
+        self.links.put_inner(inner);
         true
     }
 

@@ -32,6 +32,7 @@ use crate::session::Session;
 use crate::session::phase::Phase;
 use crate::state::Pin;
 use crate::state::without_writer::{Bracket, bracket};
+use crate::worker::Worker;
 
 /// What a shard has to hear before its first statement of the open transaction.
 #[derive(Debug, Default)]
@@ -100,7 +101,7 @@ impl Session {
             self.end_unbegun(kind).await?;
             return Ok(Phase::Over);
         }
-        Ok(self.stay_home())
+        Ok(self.links.stay_home())
     }
 
     /// Has the transaction end at all shards that are in it. What each has said.
@@ -232,7 +233,7 @@ impl Session {
                     let place = committed::Place::Shard(inner.hostgroup);
                     parts.push(Part { place, wrote: inner.wrote, refusal: error_of(&reply) });
                     inner.session.control = Rc::clone(&self.control);
-                    self.put_inner(inner);
+                    self.links.put_inner(inner);
                 }
                 Err(ending) => ended = ended.and(Err(ending)),
             }
@@ -291,7 +292,7 @@ impl Session {
             for text in std::iter::once(begin).chain(savepoints).collect::<Vec<_>>() {
                 let reply = inner.session.ask(&text).await?;
                 if let Some(error) = error_of(&reply) {
-                    self.put_inner(inner);
+                    self.links.put_inner(inner);
                     return Ok(Err(error));
                 }
             }
@@ -317,7 +318,7 @@ impl Session {
     /// Whether a statement may write at this place: not if the open transaction has written at
     /// another one, unless that is allowed.
     pub(super) fn may_write(&mut self, place: Place) -> Result<(), ClientError> {
-        if !self.is_single() {
+        if !self.worker.has_one_writer_per_transaction() {
             return Ok(());
         }
         let is_open = self.has_one_connection();
@@ -348,15 +349,17 @@ impl Session {
         Some(ClientError::not_sharded(part, reason))
     }
 
-    /// Whether a transaction may write at one server only.
-    pub(super) fn is_single(&self) -> bool {
-        self.worker.settings().shard_transactions == ShardTransactions::Single
-    }
-
     /// A statement that may write runs at home.
     pub(super) fn note_written_at_home(&mut self) {
         let is_open = self.has_one_connection();
         self.links.away.role.shards().transaction.wrote_at_home |= is_open;
+    }
+}
+
+impl Worker {
+    /// Whether a transaction may write at one server only.
+    pub(super) fn has_one_writer_per_transaction(&self) -> bool {
+        self.settings().shard_transactions == ShardTransactions::Single
     }
 }
 

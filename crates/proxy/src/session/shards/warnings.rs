@@ -15,6 +15,7 @@ use crate::ending::Ending;
 use crate::scatter::{Over, capabilities_at_shards, with_rows};
 use crate::session::Session;
 use crate::session::phase::Phase;
+use crate::worker::Worker;
 
 /// What inner sessions are asked.
 pub(super) const QUESTION: &[u8] = b"SHOW WARNINGS";
@@ -226,6 +227,23 @@ fn row_of(text: &[u8]) -> Option<(&[u8], u32)> {
 }
 
 impl Session {
+    /// Answers a question about the warnings of the last statement, which has run at several
+    /// shards.
+    pub(super) async fn tell_warnings(&mut self, command: &Command) -> Result<Phase, Ending> {
+        let Some(question) = Question::of(&command.text) else { return Ok(self.links.stay_home()) };
+        self.begin_own(command.kind);
+        let seq = self.skip_command().await?;
+        let caps = self.capabilities();
+        let theirs = capabilities_at_shards(caps);
+        let status = self.state.status;
+        let packets = self.links.away.role.shards().warnings.answer(&question, seq, status, [theirs, caps]);
+        self.write_to_client(&packets).await?;
+        self.answered_here(0);
+        Ok(Phase::Over)
+    }
+}
+
+impl Worker {
     /// The warnings that the branches of a statement have told. Copies have the same: the first one
     /// tells them. Of a statement that has failed they are those of the branch with the error.
     pub(super) fn warnings_of(&self, runners: &mut Runners, ended: &Ended, over: Option<&Over>) -> Warnings {
@@ -259,21 +277,6 @@ impl Session {
             warnings.all.sort_by_key(Warning::row);
         }
         warnings
-    }
-
-    /// Answers a question about the warnings of the last statement, which has run at several
-    /// shards.
-    pub(super) async fn tell_warnings(&mut self, command: &Command) -> Result<Phase, Ending> {
-        let Some(question) = Question::of(&command.text) else { return Ok(self.stay_home()) };
-        self.begin_own(command.kind);
-        let seq = self.skip_command().await?;
-        let caps = self.capabilities();
-        let theirs = capabilities_at_shards(caps);
-        let status = self.state.status;
-        let packets = self.links.away.role.shards().warnings.answer(&question, seq, status, [theirs, caps]);
-        self.write_to_client(&packets).await?;
-        self.answered_here(0);
-        Ok(Phase::Over)
     }
 }
 

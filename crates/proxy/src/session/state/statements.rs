@@ -1,30 +1,29 @@
 //! What the state knows of the prepared statement that a command names.
 
 use route::StatementPlan;
-use wire::command::Kind;
+use wire::command::{Kind, statement_id};
 use wire::frame::HEADER_LEN;
 
 use super::{Past, SessionState};
 use crate::routing::plan::may_begin_with_load;
-use crate::session::execute::id;
 use crate::session::route::names_statement;
 use session::change::Change;
 
 impl SessionState {
     /// The text of the statement that a command names, as far as it is kept.
     pub(in crate::session) fn prepared_text(&self, payload: &[u8]) -> Option<&[u8]> {
-        self.prepared.as_ref()?.get(id(payload)?)?.what.text.as_deref()
+        self.prepared.as_ref()?.get(statement_id(payload)?)?.what.text.as_deref()
     }
 
     /// The same of a command that is sent, and names it as the backend in use does.
     pub(in crate::session) fn executed_text(&self, payload: &[u8]) -> Option<&[u8]> {
-        self.prepared.as_ref()?.executed(id(payload)?, self.here)?.text.as_deref()
+        self.prepared.as_ref()?.executed(statement_id(payload)?, self.here)?.text.as_deref()
     }
 
     /// What the prepared statement changes that the command is about.
     pub(in crate::session) fn prepared_change(&self, kind: Kind, input: &[u8]) -> Option<&Change> {
         let payload = input.get(HEADER_LEN..).unwrap_or_default();
-        let id = id(payload).filter(|_| names_statement(kind))?;
+        let id = statement_id(payload).filter(|_| names_statement(kind))?;
         self.prepared.as_ref()?.get(id)?.what.change.as_ref()
     }
 
