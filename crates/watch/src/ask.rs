@@ -29,69 +29,47 @@ pub(crate) async fn request(
     replies.into_iter().next().ok_or_else(|| Failure::Stale("no answer".to_owned()))
 }
 
-/// What a node of a Galera cluster says, or the server's error.
-pub(crate) async fn ask_galera(
-    worker: &Worker,
-    link: &mut Connection,
-) -> Result<Result<Word<Endpoint>, String>, Failure> {
+/// What a node of a Galera cluster says.
+pub(crate) async fn ask_galera(worker: &Worker, link: &mut Connection) -> Result<Word<Endpoint>, Failure> {
     let mut answers = Vec::new();
     for question in cluster::galera::QUESTIONS {
         let reply = request(worker, link, question_of(question), Answer::Result).await?;
         if reply.error() == Some(cluster::galera::REJECTED) {
-            return Ok(Ok(cluster::galera::rejecting()));
+            return Ok(cluster::galera::rejecting());
         }
-        match refused(&reply).map_or_else(|| read(&reply), Err) {
-            Ok(rows) => answers.push(rows),
-            Err(error) => return Ok(Err(error)),
-        }
+        answers.push(read(&reply)?);
     }
     let word = match &answers[..] {
         [status, variables] => cluster::galera::read(status, variables),
         _ => None,
     };
-    Ok(word.ok_or_else(|| "it is no node of a Galera cluster".to_owned()))
+    word.ok_or(Failure::nonsense("it is no node of a Galera cluster"))
 }
 
-/// Who a server is, and of which servers its RDS cluster consists, or its error.
-pub(crate) async fn ask_rds(
-    worker: &Worker,
-    link: &mut Connection,
-) -> Result<Result<Word<Endpoint>, String>, Failure> {
-    let who = match query(worker, link, replicas::WHO).await? {
-        Ok(who) => who,
-        Err(error) => return Ok(Err(error)),
-    };
+/// Who a server is, and of which servers its RDS cluster consists.
+pub(crate) async fn ask_rds(worker: &Worker, link: &mut Connection) -> Result<Word<Endpoint>, Failure> {
+    let who = query(worker, link, replicas::WHO).await?;
     let reply = request(worker, link, question_of(rds::QUESTION), Answer::Result).await?;
-    let rows = match refused(&reply) {
-        None => read(&reply).map(Some),
-        Some(_) if reply.error() == Some(rds::NO_SUCH_TABLE) => Ok(None),
-        Some(error) => Err(error),
-    };
-    Ok(rows.and_then(|rows| {
-        rds::read(&who, rows.as_ref()).ok_or_else(|| "it does not say who it is".to_owned())
-    }))
+    let rows = if reply.error() == Some(rds::NO_SUCH_TABLE) { None } else { Some(read(&reply)?) };
+    rds::read(&who, rows.as_ref()).ok_or(Failure::nonsense("it does not say who it is"))
 }
 
-/// The rows of a statement, or the server's error.
-pub(crate) async fn query(
-    worker: &Worker,
-    link: &mut Connection,
-    statement: &str,
-) -> Result<Result<Rows, String>, Failure> {
-    let reply = request(worker, link, question_of(statement), Answer::Result).await?;
-    Ok(refused(&reply).map_or_else(|| read(&reply), Err))
+/// The rows of a statement.
+pub(crate) async fn query(worker: &Worker, link: &mut Connection, statement: &str) -> Result<Rows, Failure> {
+    read(&request(worker, link, question_of(statement), Answer::Result).await?)
 }
 
 /// The rows in an answer.
-pub(crate) fn read(reply: &Reply) -> Result<Rows, String> {
-    Rows::read(&reply.bytes).ok_or_else(|| "its answer makes no sense".to_owned())
+pub(crate) fn read(reply: &Reply) -> Result<Rows, Failure> {
+    accepted(reply)?;
+    Rows::read(&reply.bytes).ok_or(Failure::nonsense("its answer makes no sense"))
 }
 
-/// The error that a server has answered with.
-pub(crate) fn refused(reply: &Reply) -> Option<String> {
-    let code = reply.error()?;
+/// Fails with the error that a server has answered with.
+pub(crate) fn accepted(reply: &Reply) -> Result<(), Failure> {
+    let Some(code) = reply.error() else { return Ok(()) };
     let payload = reply.bytes.get(wire::frame::HEADER_LEN..).unwrap_or_default();
     let message =
         packet::Err::decode(payload, PLAIN).map(|error| String::from_utf8_lossy(error.message).into_owned());
-    Some(format!("error {code}: {}", message.unwrap_or_default()))
+    Err(Failure::Refused(format!("error {code}: {}", message.unwrap_or_default()).into()))
 }

@@ -1,5 +1,6 @@
 //! Carrying out checks.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use wire::auth::Secret;
 use wire::command::Kind;
 use wire::reply::Answer;
 
-use crate::ask::{ask_galera, ask_rds, query, question_of, read, refused, request};
+use crate::ask::{accepted, ask_galera, ask_rds, query, question_of, read, request};
 use crate::cluster;
 use crate::cluster::aurora::Reading;
 use crate::limits::{CONNECTIONS_MAX, MONITOR_LATE_MAX};
@@ -69,8 +70,18 @@ struct Learned {
 /// Why a check has failed.
 pub(crate) enum Failure {
     Finding(Finding, String),
+    /// The server has answered with an error, or with what makes no sense. The connection is of use
+    /// as before.
+    Refused(Cow<'static, str>),
     /// The connection was kept and is of no use any more.
     Stale(String),
+}
+
+impl Failure {
+    /// An answer does not say what it should.
+    pub(crate) const fn nonsense(why: &'static str) -> Self {
+        Self::Refused(Cow::Borrowed(why))
+    }
 }
 
 /// Makes checks as one configuration wants them.
@@ -175,6 +186,7 @@ impl Prober {
         let (finding, error) = match made {
             Ok(Ok(told)) => (Finding::Well(told), None),
             Ok(Err(Failure::Finding(finding, error))) => (finding, Some(error)),
+            Ok(Err(Failure::Refused(error))) => (Finding::Refused, Some(error.into_owned())),
             Ok(Err(Failure::Stale(error))) => (Finding::Unreachable, Some(error)),
             Err(_) if took > order.limit + MONITOR_LATE_MAX => {
                 (Finding::Void, Some("the monitor itself was late".to_owned()))
@@ -218,56 +230,53 @@ impl Prober {
         asked: Asked<'_>,
         learned: &mut Learned,
     ) -> Result<Told, Failure> {
-        let Asked { server, check, found_in } = asked;
-        let told = match check {
+        let told = self.ask(worker, &mut link, asked, learned).await;
+        if !matches!(told, Err(Failure::Stale(_))) {
+            let mut idle = self.idle.borrow_mut();
+            let idle = idle.entry(asked.server.clone()).or_default();
+            if idle.len() < CONNECTIONS_MAX {
+                idle.push(link);
+            }
+        }
+        told
+    }
+
+    async fn ask(
+        &self,
+        worker: &Worker,
+        link: &mut Connection,
+        Asked { server, check, found_in }: Asked<'_>,
+        learned: &mut Learned,
+    ) -> Result<Told, Failure> {
+        let word = match check {
             Check::Connect | Check::Ping => {
                 let begun = Instant::now();
-                request(worker, &mut link, vec![Kind::Ping as u8], Answer::Single).await?;
+                request(worker, link, vec![Kind::Ping as u8], Answer::Single).await?;
                 learned.latency = Some(begun.elapsed());
-                Ok(Told::Alive)
+                return Ok(Told::Alive);
             }
             Check::ReadOnly => {
                 let found = || self.read_only_in.get(&found_in?);
                 let statement = self.read_only.get(server).or_else(found).map_or("", String::as_str);
-                let rows = query(worker, &mut link, statement).await?;
-                rows.map(|rows| rows.read_only())
-                    .and_then(|told| told.ok_or_else(|| "it does not say whether it is read-only".to_owned()))
+                let told = query(worker, link, statement).await?.read_only();
+                return told.ok_or(Failure::nonsense("it does not say whether it is read-only"));
             }
-            Check::Lag => self.ask_lag(worker, &mut link, server).await?,
+            Check::Lag => return self.ask_lag(worker, link, server).await,
             Check::Group => {
-                let rows = query(worker, &mut link, cluster::group::QUESTION).await?;
-                let word = rows.and_then(|rows| {
-                    cluster::group::read(&rows).ok_or_else(|| "it does not say how its group is".to_owned())
-                });
-                word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
+                let word = cluster::group::read(&query(worker, link, cluster::group::QUESTION).await?);
+                word.ok_or(Failure::nonsense("it does not say how its group is"))?
             }
             Check::Aurora => {
-                let rows = query(worker, &mut link, cluster::aurora::QUESTION).await?;
-                let word = rows.and_then(|rows| {
-                    let word = self.reading(server, found_in).and_then(|reading| reading.read(&rows));
-                    word.ok_or_else(|| "it does not say how its cluster is".to_owned())
-                });
-                word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
+                let rows = query(worker, link, cluster::aurora::QUESTION).await?;
+                let word = self.reading(server, found_in).and_then(|reading| reading.read(&rows));
+                word.ok_or(Failure::nonsense("it does not say how its cluster is"))?
             }
-            Check::Galera => {
-                let word = ask_galera(worker, &mut link).await?;
-                word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
-            }
-            Check::Replicas => {
-                let word = self.ask_replicas(worker, &mut link, server).await?;
-                word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
-            }
-            Check::Rds => {
-                let word = ask_rds(worker, &mut link).await?;
-                word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
-            }
+            Check::Galera => ask_galera(worker, link).await?,
+            Check::Replicas => self.ask_replicas(worker, link, server).await?,
+            Check::Rds => ask_rds(worker, link).await?,
         };
-        let mut idle = self.idle.borrow_mut();
-        let idle = idle.entry(server.clone()).or_default();
-        if idle.len() < CONNECTIONS_MAX {
-            idle.push(link);
-        }
-        told.map_err(|error| Failure::Finding(Finding::Refused, error))
+        learned.word = Some(word);
+        Ok(Told::Alive)
     }
 
     /// What answers of a server of an Aurora cluster mean.
@@ -280,15 +289,13 @@ impl Prober {
         worker: &Worker,
         link: &mut Connection,
         server: &Endpoint,
-    ) -> Result<Result<Told, String>, Failure> {
-        let said = |rows: Rows| rows.lag().ok_or_else(|| "it does not say how far it is behind".to_owned());
-        if let Some(statement) = &self.heartbeat {
-            let rows = query(worker, link, statement).await?;
+    ) -> Result<Told, Failure> {
+        let rows = match &self.heartbeat {
             // An empty table has one row with NULL in it.
-            return Ok(rows.and_then(said));
-        }
-        let rows = self.ask_in_dialects(worker, link, (server, Check::Lag), &question::LAG).await?;
-        Ok(rows.and_then(said))
+            Some(statement) => query(worker, link, statement).await?,
+            None => self.ask_in_dialects(worker, link, (server, Check::Lag), &question::LAG).await?,
+        };
+        rows.lag().ok_or(Failure::nonsense("it does not say how far it is behind"))
     }
 
     /// Who a server is, which replicas follow it, and whether it follows another one itself.
@@ -297,32 +304,26 @@ impl Prober {
         worker: &Worker,
         link: &mut Connection,
         server: &Endpoint,
-    ) -> Result<Result<Word<Endpoint>, String>, Failure> {
-        let who = match query(worker, link, replicas::WHO).await? {
-            Ok(who) => who,
-            Err(error) => return Ok(Err(error)),
-        };
+    ) -> Result<Word<Endpoint>, Failure> {
+        let who = query(worker, link, replicas::WHO).await?;
         let asked = (server, Check::Replicas);
-        let named = match self.ask_in_dialects(worker, link, asked, &replicas::REPLICAS).await? {
-            Ok(named) => named,
-            Err(error) => return Ok(Err(error)),
-        };
+        let named = self.ask_in_dialects(worker, link, asked, &replicas::REPLICAS).await?;
         let mut threads = None;
         if replicas::is_any_host_missing(&named) {
-            match query(worker, link, replicas::THREADS).await? {
-                Ok(rows) if replicas::are_all_hosts_missing(&named, &rows) => {
-                    let why = "its replicas do not say where they are, and it does not show their threads (PROCESS)";
-                    return Ok(Err(why.to_owned()));
-                }
-                Ok(rows) => threads = Some(rows),
-                Err(error) => return Ok(Err(error)),
+            let rows = threads.insert(query(worker, link, replicas::THREADS).await?);
+            if replicas::are_all_hosts_missing(&named, rows) {
+                return Err(Failure::nonsense(
+                    "its replicas do not say where they are, and it does not show their threads (PROCESS)",
+                ));
             }
         }
         // The last: what it says of read_only, if anything, is newer only if it was asked later.
-        let status = self.ask_in_dialects(worker, link, (server, Check::Lag), &question::LAG).await?;
-        let follows = status.ok().and_then(|rows| rows.follows());
+        let follows = match self.ask_in_dialects(worker, link, (server, Check::Lag), &question::LAG).await {
+            Err(Failure::Refused(_)) => None,
+            status => status?.follows(),
+        };
         let word = replicas::read(server, &who, follows, &named, threads.as_ref());
-        Ok(word.ok_or_else(|| "it does not say which replicas follow it".to_owned()))
+        word.ok_or(Failure::nonsense("it does not say which replicas follow it"))
     }
 
     /// The rows of the first of these statements that the server knows, remembered, or its error.
@@ -332,21 +333,21 @@ impl Prober {
         link: &mut Connection,
         (server, check): (&Endpoint, Check),
         statements: &[&str],
-    ) -> Result<Result<Rows, String>, Failure> {
+    ) -> Result<Rows, Failure> {
         let first = self.dialects.borrow().get(&(server.clone(), check)).copied().unwrap_or(0);
-        let mut refusal = String::new();
+        let mut refusal = Failure::nonsense("");
         for (at, statement) in statements.iter().enumerate().skip(first) {
             let reply = request(worker, link, question_of(statement), Answer::Result).await?;
-            match (refused(&reply), reply.error()) {
-                (None, _) => {
+            match (accepted(&reply), reply.error()) {
+                (Ok(()), _) => {
                     self.dialects.borrow_mut().insert((server.clone(), check), at);
-                    return Ok(read(&reply));
+                    return read(&reply);
                 }
-                (Some(error), Some(PARSE_ERROR)) => refusal = error,
-                (Some(error), _) => return Ok(Err(error)),
+                (Err(error), Some(PARSE_ERROR)) => refusal = error,
+                (Err(error), _) => return Err(error),
             }
         }
-        Ok(Err(refusal))
+        Err(refusal)
     }
 
     async fn open(

@@ -21,13 +21,13 @@ pub(crate) const REJECTED: u16 = 1047;
 /// What both answers together say; `None` if they make no sense: the server is no node of a
 /// cluster.
 pub(crate) fn read(status: &Rows, variables: &Rows) -> Option<Word<Endpoint>> {
-    let is_on = |name| value(variables, name).is_some_and(|value| value.eq_ignore_ascii_case("ON"));
+    let is_on = |name| variables.variable(name).is_some_and(|value| value.eq_ignore_ascii_case("ON"));
     let is_other_than =
-        |name, usual| value(variables, name).is_some_and(|value| !value.eq_ignore_ascii_case(usual));
+        |name, usual| variables.variable(name).is_some_and(|value| !value.eq_ignore_ascii_case(usual));
     Some(Word::Galera(GaleraWord {
-        primary: value(status, "wsrep_cluster_status")?.eq_ignore_ascii_case("Primary"),
-        local_state: value(status, "wsrep_local_state")?.parse().ok()?,
-        queue: value(status, "wsrep_local_recv_queue")?.parse().ok()?,
+        primary: status.variable("wsrep_cluster_status")?.eq_ignore_ascii_case("Primary"),
+        local_state: status.variable("wsrep_local_state")?.parse().ok()?,
+        queue: status.variable("wsrep_local_recv_queue")?.parse().ok()?,
         desync: is_on("wsrep_desync"),
         rejects_queries: is_other_than("wsrep_reject_queries", "NONE"),
         donor_rejects_queries: is_on("wsrep_sst_donor_rejects_queries"),
@@ -49,13 +49,6 @@ pub(crate) fn rejecting() -> Word<Endpoint> {
         maintenance: false,
         read_only: true,
     })
-}
-
-/// The value of this name.
-fn value(rows: &Rows, name: &str) -> Option<String> {
-    let is_it =
-        |at: &usize| rows.text(*at, "Variable_name").is_some_and(|other| other.eq_ignore_ascii_case(name));
-    rows.text((0..rows.len()).find(is_it)?, "Value")
 }
 
 /// What `mysql_server_galera_log` shows, from `primary_partition` to `pxc_maint_mode`.

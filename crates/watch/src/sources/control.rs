@@ -12,7 +12,7 @@ use super::lost::Lost;
 use super::probe::{Kind, read_end};
 use super::resets::Resets;
 use super::seen;
-use crate::ask::{query, question_of, refused, request};
+use crate::ask::{accepted, query, question_of, request};
 use crate::probe::{Failure, account};
 use crate::question::Rows;
 use wire::reply::Answer;
@@ -84,11 +84,7 @@ impl<'w> Control<'w> {
 
     /// The rows of a statement.
     pub(super) async fn ask(&mut self, statement: &str) -> Result<Rows, Lost> {
-        match query(self.worker, &mut self.link, statement).await {
-            Ok(Ok(rows)) => Ok(rows),
-            Ok(Err(error)) => Err(Lost::Refused { statement: statement.to_owned(), error }),
-            Err(Failure::Stale(why) | Failure::Finding(_, why)) => Err(Lost::Cut(why)),
-        }
+        query(self.worker, &mut self.link, statement).await.map_err(|failure| lost(statement, failure))
     }
 
     /// A statement without rows.
@@ -98,13 +94,8 @@ impl<'w> Control<'w> {
 
     /// A command without rows, by its name.
     async fn send(&mut self, command: Vec<u8>, name: &str) -> Result<(), Lost> {
-        match request(self.worker, &mut self.link, command, Answer::Single).await {
-            Ok(reply) => match refused(&reply) {
-                Some(error) => Err(Lost::Refused { statement: name.to_owned(), error }),
-                None => Ok(()),
-            },
-            Err(Failure::Stale(why) | Failure::Finding(_, why)) => Err(Lost::Cut(why)),
-        }
+        let reply = request(self.worker, &mut self.link, command, Answer::Single).await;
+        reply.and_then(|reply| accepted(&reply)).map_err(|failure| lost(name, failure))
     }
 
     /// Where the log ends, if it is the same log as before.
@@ -143,5 +134,13 @@ impl<'w> Control<'w> {
             }
             answer => answer,
         }
+    }
+}
+
+/// What a command that has failed means for the connection.
+fn lost(command: &str, failure: Failure) -> Lost {
+    match failure {
+        Failure::Refused(error) => Lost::Refused { statement: command.to_owned(), error: error.into_owned() },
+        Failure::Stale(why) | Failure::Finding(_, why) => Lost::Cut(why),
     }
 }
