@@ -1,16 +1,19 @@
 //! What a session that shares connections may ask about what it said last, where the answer to that
 //! did not tell it, or the server has not heard it.
 
+use config::QueryRule;
 use testkit::client::{CAPABILITIES, Options};
 use wire::command::Kind;
 use wire::packet::{self, SessionState, StateChange};
 use wire::{Capabilities, Codec as _, StatusFlags};
 
-use super::shared::{asked, comes, config, takes_back, two, two_of};
+use super::shared::{asked, comes, config, let_in, takes_back, two, two_of};
 use super::shared_by_name::is_bound;
 use super::shared_state::insert;
 use super::shared_traces::{EXECUTE, prepared};
-use super::support::{Client, Database, options, play, run, settle};
+use super::support::{
+    Client, Database, log_in, options, pair_of_servers, play, rule, run, settle, stage,
+};
 
 /// The first session prepares this as its statement 1, and the other one has the connection then,
 /// where it was closed.
@@ -323,5 +326,33 @@ fn c06_rows_that_an_offset_passes_by_are_counted() {
             let told = format!("SELECT COALESCE({found}, FOUND_ROWS()) AS `FOUND_ROWS()`");
             comes(&mut one, &mut server, &told).await;
         }
+    });
+}
+
+/// A connection at another server is given away behind an `INSERT`. What its server says of the key
+/// is about the statements before that.
+#[test]
+fn c05_a_key_is_not_replaced_by_that_of_another_connection() {
+    play(async || {
+        let mut config = pair_of_servers();
+        config.variables.multiplexing = true;
+        config.servers.iter_mut().for_each(|server| server.max_connections = 1);
+        let believed = QueryRule { multiplex: Some(2), destination_hostgroup: Some(1), ..rule(1, "f") };
+        config.query_rules = vec![QueryRule { apply: true, ..believed }].into();
+        let (stage, mut servers) = stage(config);
+        let (mut one, mut two) = (log_in(&stage).await, log_in(&stage).await);
+        one.send_query("SELECT f(1)").await;
+        let mut reader = servers.accept().await;
+        comes(&mut one, &mut reader, "SELECT f(1)").await;
+        one.send_query("INSERT INTO t VALUES ()").await;
+        let mut writer = servers.accept().await;
+        writer.expect_query("INSERT INTO t VALUES ()").await;
+        writer.ok_with(1, 7).await;
+        one.expect_ok().await;
+        two.send_query("SELECT a FROM t").await;
+        asked(&mut reader, "0").await;
+        let_in(&mut reader).await;
+        comes(&mut two, &mut reader, "SELECT a FROM t").await;
+        run(&mut one, &mut writer, "SELECT LAST_INSERT_ID()").await;
     });
 }
