@@ -8,7 +8,7 @@ use wire::{Capabilities, Codec as _};
 use super::Session;
 use super::decided::Decided;
 use super::route::names_statement;
-use super::state::prepared::Prepared;
+use super::state::prepared::{Prepared, Preparing};
 use crate::ending::Ending;
 use crate::error::ClientError;
 
@@ -26,13 +26,14 @@ impl Session {
     pub(super) fn decide_prepared(&mut self, kind: Kind, payload: &[u8]) -> Decided {
         let prepared = self.state.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
         let Some(prepared) = prepared else { return self.decide_unknown(kind, payload) };
+        let session = self.links.session(&self.state);
         let stays = prepared.is_at_home() || opens_cursor(payload);
         let moves = prepared.what.moves
             && kind == Kind::StmtExecute
-            && (!stays || self.in_transaction_elsewhere(prepared.home));
+            && (!stays || session.transaction.is_some_and(|hostgroup| hostgroup != prepared.home));
         // Elsewhere it would be prepared as another statement.
         let means_the_same = prepared.what.modes == self.state.modes();
-        let decided = match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
+        let mut decided = match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
             Some(text) => {
                 let asked = self.asked_of_execution(payload, prepared.params());
                 self.judge(text, true, asked, true)
@@ -40,12 +41,16 @@ impl Session {
             None if moves => self.decide_with_meaning(prepared, payload),
             None => Decided::plainly_to(prepared.home),
         };
-        let mut decided = decided;
         if let Some(error) = lacks_parameters(kind, payload, prepared.params(), self.capabilities()) {
             decided.refuse(ClientError::malformed(error));
         }
-        let decided = self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what));
-        match prepared.what.text.as_deref() {
+        self.execute_as(kind, &prepared.what, decided)
+    }
+
+    /// The same decision about a command for a statement that is, or is being, prepared as `what`.
+    fn execute_as(&self, kind: Kind, what: &Preparing, decided: Decided) -> Decided {
+        let decided = self.screen_execution(kind, Some(what), decided.prepared_as(what));
+        match what.text.as_deref() {
             Some(text) if kind == Kind::StmtExecute || kind == Kind::StmtBulkExecute => {
                 self.look_behind(decided, text, true)
             }
@@ -88,17 +93,19 @@ impl Session {
         let mut decided = Decided::plainly_to(hostgroup);
         let known = self.state.prepared.as_ref().zip(id(payload));
         let awaited = known.and_then(|(all, id)| all.executed(id, hostgroup));
-        let means_last = id(payload) == Some(LAST_STATEMENT) && kind.answer() != Answer::None;
         // To MySQL it is a number like others.
-        if awaited.is_none() && means_last && self.worker.shared.upstream.servers.may_be_mariadb() {
+        let means_last = id(payload) == Some(LAST_STATEMENT) && kind.answer() != Answer::None;
+        if let Some(what) = awaited {
+            return self.execute_as(kind, what, decided);
+        }
+        if means_last && self.worker.shared.upstream.servers.may_be_mariadb() {
             decided.refuse(ClientError::NoLastStatement(kind));
         }
-        self.screen_execution(kind, awaited, decided)
-    }
-
-    /// Whether a transaction is open at another server than this statement's own.
-    fn in_transaction_elsewhere(&self, home: u32) -> bool {
-        self.links.session(&self.state).transaction.is_some_and(|hostgroup| hostgroup != home)
+        if matches!(kind, Kind::StmtExecute | Kind::StmtBulkExecute) {
+            // It may be one that is being prepared.
+            decided.plan = decided.plan.in_doubt();
+        }
+        self.screen_execution(kind, None, decided)
     }
 
     /// Whether the backend in use knows the statement by the number that the client does, and its
