@@ -59,25 +59,22 @@ impl Session {
     }
 
     /// The same for a statement that cannot be prepared elsewhere now as what it was. A transaction
-    /// is at one server: if the statement is not there, the client has to prepare it again. What a
-    /// rule or a lock answers holds here, too.
+    /// is at one server, and so are locked tables: if the statement is not there, the client has to
+    /// prepare it again. What a rule or a lock answers holds here, too.
     fn decide_with_meaning(&self, prepared: &Prepared, payload: &[u8]) -> Decided {
         let session = self.links.session(&self.state);
-        let wanted = match (session.transaction, prepared.what.text.as_deref()) {
-            (Some(hostgroup), _) => hostgroup,
-            (None, Some(text)) => {
-                let asked = self.asked_of_execution(payload, prepared.params());
-                let decided = self.judge(text, true, asked, true);
-                let Some(hostgroup) = decided.target() else { return decided };
-                hostgroup
-            }
-            (None, None) => prepared.home,
-        };
-        if wanted == prepared.home || prepared.id_at(wanted).is_some() {
-            return Decided::plainly_to(wanted);
+        let mut judged = Decided::plainly_to(session.transaction.unwrap_or(prepared.home));
+        if let (None, Some(text)) = (session.transaction, prepared.what.text.as_deref()) {
+            let asked = self.asked_of_execution(payload, prepared.params());
+            judged = self.judge(text, true, asked, true).never_cached();
         }
-        let mut decided = Decided::plainly_to(prepared.home);
-        if session.transaction.is_some() || !session.autocommit {
+        let Some(wanted) = judged.target() else { return judged };
+        let is_there = wanted == prepared.home || prepared.id_at(wanted).is_some();
+        let hostgroup = if is_there { wanted } else { prepared.home };
+        // What it must see it must see there, too.
+        let mut decided = Decided::plainly_to(hostgroup).with_orders_of(&mut judged);
+        let is_bound = session.transaction.is_some() || !session.autocommit || self.is_bound_to(wanted);
+        if is_bound && !is_there {
             decided.refuse(ClientError::NeedReprepare);
         }
         decided
@@ -119,38 +116,17 @@ impl Session {
         if kind == Kind::StmtClose && prepared.is_elsewhere(self.state.here) || !prepared.unsent.is_empty() {
             return false;
         }
-        let known_as = prepared.id_at(self.state.here);
-        let hostgroup = self.state.here;
-        if kind == Kind::StmtExecute
-            && (prepared.is_for_once(hostgroup) || prepared.has_other_columns_at(hostgroup))
-        {
-            return false;
-        }
-        if kind == Kind::SendLongData && prepared.is_anothers(hostgroup) {
-            return false;
-        }
-        known_as == Some(id) && (kind != Kind::StmtExecute || prepared.has_types_at(self.state.here))
+        let here = self.state.here;
+        let is_usual = || !prepared.is_for_once(here) && !prepared.has_other_columns_at(here);
+        prepared.id_at(here) == Some(id)
+            && (kind != Kind::StmtExecute || is_usual() && prepared.has_types_at(here))
+            && (kind != Kind::SendLongData || !prepared.is_anothers(here))
     }
 
-    /// Whether a connection of the session has the statement of the command in the backlog.
-    pub(super) fn is_prepared_anywhere(&self) -> bool {
-        let known = self.state.prepared.as_ref().zip(id(self.io.front()));
-        known.is_some_and(|(all, id)| all.is_anywhere(id))
-    }
-
-    /// Closes the statement of the command in the backlog, which no server has.
-    pub(super) async fn forget_statement(&mut self) -> Result<(), Ending> {
-        if let Some((all, id)) = self.state.prepared.as_mut().zip(id(self.io.front())) {
-            all.close(id);
-        }
-        self.measure_own(Kind::StmtClose, self.io.front());
-        self.skip_command().await.map(drop)
-    }
-
-    /// Closes a statement at all servers that have it.
-    pub(super) async fn close_everywhere(&mut self, id: u32) -> Result<(), Ending> {
-        let Some(all) = &mut self.state.prepared else { return Ok(()) };
-        let places = all.close(id);
+    /// Closes the statement of the command in the backlog at all servers that have it.
+    pub(super) async fn close_everywhere(&mut self) -> Result<(), Ending> {
+        let known = self.state.prepared.as_mut().zip(id(self.io.front()));
+        let places = known.map(|(all, id)| all.close(id)).unwrap_or_default();
         self.measure_own(Kind::StmtClose, self.io.front());
         self.skip_command().await?;
         for (hostgroup, known_as) in places {

@@ -9,7 +9,7 @@ use wire::{Codec as _, StatusFlags, packet};
 use super::Session;
 use super::backlog::front;
 use super::decided::{Decided, Next, Reply};
-use super::execute::ID;
+use super::execute::{ID, id};
 use super::phase::Phase;
 use super::route::{NEEDS_LAST_ID, names_statement};
 use super::state::prepared::Registry;
@@ -83,8 +83,9 @@ impl Session {
 
     async fn make_fit(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
         self.obey_orders(kind, decided);
-        if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
-            return Err(self.forget_statement().await.into());
+        let known = self.state.prepared.as_ref().zip(id(self.io.front()));
+        if kind == Kind::StmtClose && !known.is_some_and(|(all, id)| all.is_anywhere(id)) {
+            return Err(self.close_everywhere().await.into());
         }
         self.flight().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup());
         self.flight().ahead = self.ahead(kind, decided);
