@@ -99,7 +99,7 @@ impl Entry {
     /// It goes to another session.
     pub(crate) fn leave(&mut self) {
         self.backend.connection().set_resting(false);
-        self.left.begin_asking();
+        self.left.begin_asking(self.backend.connection().serial());
     }
 
     /// Whether the server neither has closed the connection nor says anything over it. If it does,

@@ -53,10 +53,11 @@ impl Left {
             && settings.are_at(&self.settings)
     }
 
-    /// The connection is taken: its server is asked for the session that left it, which waits.
-    pub(crate) fn begin_asking(&mut self) {
+    /// The connection with this number is taken: its server is asked for the session that left it,
+    /// which waits.
+    pub(crate) fn begin_asking(&mut self, connection: u64) {
         if !self.is_free() && self.asking.is_none() {
-            self.asking = Some(self.results.asking());
+            self.asking = Some(self.results.asking(connection));
         }
     }
 }

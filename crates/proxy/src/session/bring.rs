@@ -31,7 +31,7 @@ impl Session {
         };
         let home = prepared.home;
         if kind == Kind::StmtClose {
-            return Err(self.close_everywhere(id).await.into());
+            return Err(self.close_everywhere().await.into());
         }
         if kind == Kind::StmtReset && !prepared.is_at_home() && prepared.id_at(hostgroup).is_none() {
             return Err(self.reset_nothing(kind, id).await.into());
@@ -109,7 +109,8 @@ impl Session {
         parts: &mut Vec<u8>,
     ) -> Result<u32, Stop> {
         let home = self.state.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
-        let elsewhere = home.filter(|home| *home != self.state.here);
+        let may_go = |home: &u32| *home != self.state.here && self.may_run_elsewhere(kind, decided);
+        let elsewhere = home.filter(may_go);
         match why {
             NotPrepared::Lost(error) => {
                 let stop = self.set_up_failed(kind, &error, decided).await;
@@ -145,6 +146,19 @@ impl Session {
             }
         }
         Err(Stop::Answered)
+    }
+
+    /// Whether the command in the backlog may run where its statement was prepared, instead of at
+    /// the backend in use. An execution may not if the session is bound to that backend, or if it
+    /// must see what other servers may lack.
+    fn may_run_elsewhere(&self, kind: Kind, decided: &Decided) -> bool {
+        let (session, here) = (self.links.session(&self.state), self.state.here);
+        let is_bound =
+            self.links.stays(&self.state, decided) || !session.autocommit || self.is_bound_to(here);
+        let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
+        let must_see =
+            || self.has_to_see(decided).is_some() || !self.awaited_for(verdict, here).tokens.is_empty();
+        kind != Kind::StmtExecute || !is_bound && !must_see()
     }
 
     /// Brings the command in the backlog to the hostgroup where its statement was prepared; the
@@ -227,11 +241,13 @@ impl Session {
         Ok(())
     }
 
-    /// Answers the command in the backlog: the statement is not there any more.
+    /// Answers the command in the backlog: the statement is not there any more. A client that
+    /// executes it prepares it again.
     async fn refuse_statement(&mut self, kind: Kind, id: u32) -> Result<(), Ending> {
-        if kind.answer() == Answer::None {
-            return self.skip_command().await.map(drop);
+        match kind {
+            Kind::StmtExecute => self.refuse_and_keep(kind, &ClientError::NeedReprepare).await,
+            _ if kind.answer() == Answer::None => self.skip_command().await.map(drop),
+            _ => self.refuse_here(kind, &ClientError::UnknownStatement { id }).await,
         }
-        self.refuse_here(kind, &ClientError::UnknownStatement { id }).await
     }
 }

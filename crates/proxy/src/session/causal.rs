@@ -181,7 +181,7 @@ impl Session {
     }
 
     /// What a statement must see at a reader of these writers.
-    fn awaited_for(&self, verdict: Option<&Verdict>, writer: u32) -> Awaited {
+    pub(super) fn awaited_for(&self, verdict: Option<&Verdict>, writer: u32) -> Awaited {
         let named = verdict.and_then(|verdict| self.asked_gtid(verdict));
         let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
         let scope = own.map_or(CausalReads::Off, |_| self.causal_scope_of(verdict));

@@ -10,7 +10,7 @@ use super::decided::Decided;
 use super::links::Links;
 use super::route::names_statement;
 use super::state::SessionState;
-use super::state::prepared::Prepared;
+use super::state::prepared::{Prepared, Preparing};
 use crate::ending::Ending;
 use crate::error::ClientError;
 
@@ -20,13 +20,14 @@ impl Session {
         let prepared =
             self.state.prepared.as_ref().zip(statement_id(payload)).and_then(|(all, id)| all.get(id));
         let Some(prepared) = prepared else { return self.decide_unknown(kind, payload) };
+        let session = self.links.session(&self.state);
         let stays = prepared.is_at_home() || opens_cursor(payload);
         let moves = prepared.what.moves
             && kind == Kind::StmtExecute
-            && (!stays || self.links.in_transaction_elsewhere(&self.state, prepared.home));
+            && (!stays || session.transaction.is_some_and(|hostgroup| hostgroup != prepared.home));
         // Elsewhere it would be prepared as another statement.
         let means_the_same = prepared.what.modes == self.state.modes();
-        let decided = match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
+        let mut decided = match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
             Some(text) => {
                 let asked = self.asked_of_execution(payload, prepared.params());
                 self.judge(text, true, asked, true)
@@ -34,17 +35,20 @@ impl Session {
             None if moves => self.decide_with_meaning(prepared, payload),
             // Its answer tells a status: that of the transaction is the client's.
             None if kind == Kind::StmtReset && !stays => {
-                let session = self.links.session(&self.state);
                 Decided::plainly_to(session.transaction.unwrap_or(prepared.home))
             }
             None => Decided::plainly_to(prepared.home),
         };
-        let mut decided = decided;
         if let Some(error) = lacks_parameters(kind, payload, prepared.params(), self.capabilities()) {
             decided.refuse(ClientError::malformed(error));
         }
-        let decided = self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what));
-        match prepared.what.text.as_deref() {
+        self.execute_as(kind, &prepared.what, decided)
+    }
+
+    /// The same decision about a command for a statement that is, or is being, prepared as `what`.
+    fn execute_as(&self, kind: Kind, what: &Preparing, decided: Decided) -> Decided {
+        let decided = self.screen_execution(kind, Some(what), decided.prepared_as(what));
+        match what.text.as_deref() {
             Some(text) if kind == Kind::StmtExecute || kind == Kind::StmtBulkExecute => {
                 self.look_behind(decided, text, true)
             }
@@ -53,25 +57,22 @@ impl Session {
     }
 
     /// The same for a statement that cannot be prepared elsewhere now as what it was. A transaction
-    /// is at one server: if the statement is not there, the client has to prepare it again. What a
-    /// rule or a lock answers holds here, too.
+    /// is at one server, and so are locked tables: if the statement is not there, the client has to
+    /// prepare it again. What a rule or a lock answers holds here, too.
     fn decide_with_meaning(&self, prepared: &Prepared, payload: &[u8]) -> Decided {
         let session = self.links.session(&self.state);
-        let wanted = match (session.transaction, prepared.what.text.as_deref()) {
-            (Some(hostgroup), _) => hostgroup,
-            (None, Some(text)) => {
-                let asked = self.asked_of_execution(payload, prepared.params());
-                let decided = self.judge(text, true, asked, true);
-                let Some(hostgroup) = decided.target() else { return decided };
-                hostgroup
-            }
-            (None, None) => prepared.home,
-        };
-        if wanted == prepared.home || prepared.id_at(wanted).is_some() {
-            return Decided::plainly_to(wanted);
+        let mut judged = Decided::plainly_to(session.transaction.unwrap_or(prepared.home));
+        if let (None, Some(text)) = (session.transaction, prepared.what.text.as_deref()) {
+            let asked = self.asked_of_execution(payload, prepared.params());
+            judged = self.judge(text, true, asked, true).never_cached();
         }
-        let mut decided = Decided::plainly_to(prepared.home);
-        if session.transaction.is_some() || !session.autocommit {
+        let Some(wanted) = judged.target() else { return judged };
+        let is_there = wanted == prepared.home || prepared.id_at(wanted).is_some();
+        let hostgroup = if is_there { wanted } else { prepared.home };
+        // What it must see it must see there, too.
+        let mut decided = Decided::plainly_to(hostgroup).with_orders_of(&mut judged);
+        let is_bound = session.transaction.is_some() || !session.autocommit || self.is_bound_to(wanted);
+        if is_bound && !is_there {
             decided.refuse(ClientError::NeedReprepare);
         }
         decided
@@ -87,33 +88,25 @@ impl Session {
         let mut decided = Decided::plainly_to(hostgroup);
         let known = self.state.prepared.as_ref().zip(statement_id(payload));
         let awaited = known.and_then(|(all, id)| all.executed(id, hostgroup));
-        let means_last = statement_id(payload) == Some(LAST_STATEMENT) && kind.answer() != Answer::None;
         // To MySQL it is a number like others.
-        if awaited.is_none() && means_last && self.worker.shared.upstream.servers.may_be_mariadb() {
+        let means_last = statement_id(payload) == Some(LAST_STATEMENT) && kind.answer() != Answer::None;
+        if let Some(what) = awaited {
+            return self.execute_as(kind, what, decided);
+        }
+        if means_last && self.worker.shared.upstream.servers.may_be_mariadb() {
             decided.refuse(ClientError::NoLastStatement(kind));
         }
-        self.screen_execution(kind, awaited, decided)
-    }
-
-    /// Whether a connection of the session has the statement of the command in the backlog.
-    pub(super) fn is_prepared_anywhere(&self) -> bool {
-        let known = self.state.prepared.as_ref().zip(statement_id(self.io.front()));
-        known.is_some_and(|(all, id)| all.is_anywhere(id))
-    }
-
-    /// Closes the statement of the command in the backlog, which no server has.
-    pub(super) async fn forget_statement(&mut self) -> Result<(), Ending> {
-        if let Some((all, id)) = self.state.prepared.as_mut().zip(statement_id(self.io.front())) {
-            all.close(id);
+        if matches!(kind, Kind::StmtExecute | Kind::StmtBulkExecute) {
+            // It may be one that is being prepared.
+            decided.plan = decided.plan.in_doubt();
         }
-        self.measure_own(Kind::StmtClose, self.io.front());
-        self.skip_command().await.map(drop)
+        self.screen_execution(kind, None, decided)
     }
 
-    /// Closes a statement at all servers that have it.
-    pub(super) async fn close_everywhere(&mut self, id: u32) -> Result<(), Ending> {
-        let Some(all) = &mut self.state.prepared else { return Ok(()) };
-        let places = all.close(id);
+    /// Closes the statement of the command in the backlog at all servers that have it.
+    pub(super) async fn close_everywhere(&mut self) -> Result<(), Ending> {
+        let known = self.state.prepared.as_mut().zip(statement_id(self.io.front()));
+        let places = known.map(|(all, id)| all.close(id)).unwrap_or_default();
         self.measure_own(Kind::StmtClose, self.io.front());
         self.skip_command().await?;
         for (hostgroup, known_as) in places {

@@ -2,7 +2,7 @@
 //! answered here.
 
 use route::{Route, Sighting};
-use wire::command::{Kind, STATEMENT_ID};
+use wire::command::{Kind, STATEMENT_ID, statement_id};
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
@@ -82,8 +82,9 @@ impl Session {
 
     async fn make_fit(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
         self.obey_orders(kind, decided);
-        if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
-            return Err(self.forget_statement().await.into());
+        let known = self.state.prepared.as_ref().zip(statement_id(self.io.front()));
+        if kind == Kind::StmtClose && !known.is_some_and(|(all, id)| all.is_anywhere(id)) {
+            return Err(self.close_everywhere().await.into());
         }
         self.flight().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup());
         self.flight().ahead = self.ahead(kind, decided);

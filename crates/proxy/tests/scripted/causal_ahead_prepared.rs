@@ -6,7 +6,7 @@ use wire::command::Kind;
 
 use super::causal_ahead::{READ, Scene, UUID, accept, expect_question, expect_wait, say, write};
 use super::split_prepared::{prepare, prepared};
-use super::support::{log_in, play, run};
+use super::support::{Client, Database, log_in, play, run};
 
 const PREPARED: &[u8] = b"SELECT a FROM t WHERE b = ?";
 
@@ -15,10 +15,9 @@ fn execution(id: &[u8]) -> Vec<u8> {
     [id, b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat()
 }
 
-/// The client prepares a read at the reader, which calls it 7 and has the first write, and writes
-/// again. It executes the read, and the reader has the execution with the question.
-async fn execute(scene: &mut Scene) {
-    let Scene { client, writer, reader, .. } = scene;
+/// The client prepares a read at the reader, which calls it 7 and has the first write. Returns what
+/// the client calls it.
+async fn prepare_at_reader(client: &mut Client, reader: &mut Database) -> Vec<u8> {
     client.send_command(Kind::StmtPrepare, PREPARED).await;
     expect_wait(reader, 1).await;
     reader.rows(&["now", "then"], &[&[Some("1"), Some("1")]]).await;
@@ -26,6 +25,14 @@ async fn execute(scene: &mut Scene) {
     prepared(reader, 7).await;
     let id = client.read().await[1..5].to_vec();
     client.read().await;
+    id
+}
+
+/// The client has prepared a read at the reader, and writes again. It executes the read, and the
+/// reader has the execution with the question.
+async fn execute(scene: &mut Scene) {
+    let Scene { client, writer, reader, .. } = scene;
+    let id = prepare_at_reader(client, reader).await;
     write(client, writer, 2).await;
     client.send_command(Kind::StmtExecute, &execution(&id)).await;
     expect_question(reader, 2).await;
@@ -117,5 +124,53 @@ fn c12_an_execution_that_is_held_back_leaves_no_types_behind() {
         writer.expect_query(&format!("SELECT GTID_SUBTRACT('{UUID}:1', @@global.gtid_executed)")).await;
         writer.rows(&["lacked"], &[&[Some("")]]).await;
         writer.expect_command(Kind::StmtExecute, &execution(b"\x03\0\0\0")).await;
+    });
+}
+
+/// The client has changed its schema since it prepared the read, which the writer cannot prepare as
+/// what it was. The late reader does not execute it in place of the writer.
+#[test]
+fn c12_an_execution_that_the_writer_cannot_prepare_does_not_run_at_a_late_reader() {
+    play(async || {
+        let mut scene = Scene::begin().await;
+        let Scene { client, writer, reader, .. } = &mut scene;
+        let id = prepare_at_reader(client, reader).await;
+        run(client, writer, "USE other").await;
+        write(client, writer, 2).await;
+        client.send_command(Kind::StmtExecute, &execution(&id)).await;
+        reader.expect_command(Kind::InitDb, b"other").await;
+        reader.ok().await;
+        expect_wait(reader, 2).await;
+        reader.rows(&["now", "then"], &[&[Some("0"), Some("0")]]).await;
+        writer.expect_query(&format!("SELECT GTID_SUBTRACT('{UUID}:2', @@global.gtid_executed)")).await;
+        writer.rows(&["lacked"], &[&[Some("")]]).await;
+        client.expect_err(1615).await;
+        // The reader has caught up.
+        client.send_command(Kind::StmtExecute, &execution(&id)).await;
+        expect_wait(reader, 2).await;
+        reader.rows(&["now", "then"], &[&[Some("1"), Some("1")]]).await;
+        reader.expect_command(Kind::StmtExecute, &execution(b"\x07\0\0\0")).await;
+    });
+}
+
+/// The writer refuses to prepare the read: its answer is the client's.
+#[test]
+fn c12_an_execution_that_the_writer_refuses_does_not_run_at_a_late_reader() {
+    play(async || {
+        let mut scene = Scene::begin().await;
+        execute(&mut scene).await;
+        let Scene { client, writer, reader, .. } = &mut scene;
+        say(reader, "0").await;
+        reader.ok_with(5, 0).await;
+        reader.expect_command(Kind::StmtClose, b"\x07\0\0\0").await;
+        expect_wait(reader, 2).await;
+        reader.rows(&["now", "then"], &[&[Some("0"), Some("0")]]).await;
+        writer.expect_query(&format!("SELECT GTID_SUBTRACT('{UUID}:2', @@global.gtid_executed)")).await;
+        writer.rows(&["lacked"], &[&[Some("")]]).await;
+        writer.expect_command(Kind::StmtPrepare, PREPARED).await;
+        writer.err(1146, "42S02", "Table 't' doesn't exist").await;
+        client.expect_err(1146).await;
+        // The reader has neither the statement nor an execution.
+        run(client, writer, "DELETE FROM t").await;
     });
 }

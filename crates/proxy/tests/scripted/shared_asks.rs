@@ -1,16 +1,19 @@
 //! What a session that shares connections may ask about what it said last, where the answer to that
 //! did not tell it, or the server has not heard it.
 
+use config::QueryRule;
 use testkit::client::{CAPABILITIES, Options};
 use wire::command::Kind;
 use wire::packet::{self, SessionState, StateChange};
 use wire::{Capabilities, Codec as _, StatusFlags};
 
-use super::shared::{asked, comes, config, takes_back, two, two_of};
+use super::shared::{asked, comes, config, let_in, takes_back, two, two_of};
 use super::shared_by_name::is_bound;
 use super::shared_state::insert;
 use super::shared_traces::{EXECUTE, prepared};
-use super::support::{Client, Database, options, play, run, settle};
+use super::support::{
+    Client, Database, log_in, messages, options, pair_of_servers, play, rule, run, settle, stage,
+};
 
 /// The first session prepares this as its statement 1, and the other one has the connection then,
 /// where it was closed.
@@ -323,5 +326,95 @@ fn c06_rows_that_an_offset_passes_by_are_counted() {
             let told = format!("SELECT COALESCE({found}, FOUND_ROWS()) AS `FOUND_ROWS()`");
             comes(&mut one, &mut server, &told).await;
         }
+    });
+}
+
+/// A connection at another server is given away behind an `INSERT`. What its server says of the key
+/// is about the statements before that.
+#[test]
+fn c05_a_key_is_not_replaced_by_that_of_another_connection() {
+    play(async || {
+        let mut config = pair_of_servers();
+        config.variables.multiplexing = true;
+        config.servers.iter_mut().for_each(|server| server.max_connections = 1);
+        let believed = QueryRule { multiplex: Some(2), destination_hostgroup: Some(1), ..rule(1, "f") };
+        config.query_rules = vec![QueryRule { apply: true, ..believed }].into();
+        let (stage, mut servers) = stage(config);
+        let (mut one, mut two) = (log_in(&stage).await, log_in(&stage).await);
+        one.send_query("SELECT f(1)").await;
+        let mut reader = servers.accept().await;
+        comes(&mut one, &mut reader, "SELECT f(1)").await;
+        one.send_query("INSERT INTO t VALUES ()").await;
+        let mut writer = servers.accept().await;
+        writer.expect_query("INSERT INTO t VALUES ()").await;
+        writer.ok_with(1, 7).await;
+        one.expect_ok().await;
+        two.send_query("SELECT a FROM t").await;
+        asked(&mut reader, "0").await;
+        let_in(&mut reader).await;
+        comes(&mut two, &mut reader, "SELECT a FROM t").await;
+        run(&mut one, &mut writer, "SELECT LAST_INSERT_ID()").await;
+    });
+}
+
+/// MariaDB's clients execute the statement that they have prepared last before they know it. What
+/// fails behind it does not hide that it has made a key.
+#[test]
+fn c05_a_key_of_an_execution_of_the_last_statement_is_not_another_sessions() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        let last = b"\x17\xff\xff\xff\xff\0\x01\0\0\0";
+        let commands = [&b"\x16INSERT INTO t VALUES ()"[..], last, b"\x03SELECT nothing"];
+        one.send_bytes(&commands.map(|payload| messages(0, &[payload])).concat()).await;
+        server.expect_command(Kind::StmtPrepare, b"INSERT INTO t VALUES ()").await;
+        server.expect_command(Kind::StmtExecute, &last[1..]).await;
+        server.expect_query("SELECT nothing").await;
+        server.packets().expect_seq(1);
+        prepared(&mut server, 1, 0).await;
+        server.packets().expect_seq(1);
+        server.ok_with(1, 9).await;
+        server.packets().expect_seq(1);
+        server.err(1054, "42S22", "Unknown column 'nothing' in 'field list'").await;
+        one.packets().expect_seq(1);
+        one.read().await;
+        one.packets().expect_seq(1);
+        one.expect_ok().await;
+        one.packets().expect_seq(1);
+        one.expect_err(1054).await;
+        run(&mut one, &mut server, "SELECT a FROM t").await;
+        two.send_query("SELECT LAST_INSERT_ID()").await;
+        server.expect_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
+        asked(&mut server, "9").await;
+        server.expect_query("SET last_insert_id = 0").await;
+        server.ok().await;
+        comes(&mut two, &mut server, "SELECT LAST_INSERT_ID()").await;
+        one.send_query("SELECT LAST_INSERT_ID()").await;
+        server.expect_query("SET last_insert_id = 9").await;
+        server.ok().await;
+        comes(&mut one, &mut server, "SELECT LAST_INSERT_ID()").await;
+    });
+}
+
+/// What such an execution sets has to be known before the next command is sent.
+#[test]
+fn c04_what_an_execution_of_the_last_statement_sets_is_the_sessions() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        let last = b"\x17\xff\xff\xff\xff\0\x01\0\0\0";
+        let commands = [&b"\x16SET sql_safe_updates = 1"[..], last];
+        one.send_bytes(&commands.map(|payload| messages(0, &[payload])).concat()).await;
+        server.expect_command(Kind::StmtPrepare, b"SET sql_safe_updates = 1").await;
+        prepared(&mut server, 1, 0).await;
+        server.expect_command(Kind::StmtExecute, &EXECUTE).await;
+        server.ok().await;
+        one.packets().expect_seq(1);
+        one.read().await;
+        one.packets().expect_seq(1);
+        one.expect_ok().await;
+        two.send_query("SELECT 2").await;
+        takes_back(&mut server).await;
+        comes(&mut two, &mut server, "SELECT 2").await;
     });
 }

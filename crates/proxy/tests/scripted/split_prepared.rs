@@ -291,3 +291,42 @@ fn a_reset_of_a_statement_tells_of_the_transaction() {
         assert_eq!(answer[..4], [0, 0, 0, 3], "in a transaction, with autocommit");
     });
 }
+
+/// The session has locked tables at the writer: a prepared read belongs there. What the writer
+/// cannot prepare, as texts mean something else now, the client prepares again.
+#[test]
+fn c12_a_prepared_read_leaves_no_locked_tables() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let sql = b"SELECT a FROM t WHERE b = ?";
+        let id = prepare(&mut client, &mut reader, sql, 7).await;
+        let execute = [&id[..], b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        run(&mut client, &mut writer, "LOCK TABLES t READ").await;
+        client.send_command(Kind::StmtExecute, &execute).await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        writer.err(1100, "HY000", "Table 't' was not locked with LOCK TABLES").await;
+        client.expect_err(1100).await;
+        run(&mut client, &mut writer, "USE other").await;
+        client.send_command(Kind::StmtExecute, &execute).await;
+        client.expect_err(1615).await;
+    });
+}
+
+/// In a transaction a statement with other columns at the writer is not executed outside of it.
+#[test]
+fn c08_a_prepared_read_does_not_leave_its_transaction() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let sql = b"SELECT a FROM t WHERE b = ?";
+        let id = prepare(&mut client, &mut reader, sql, 7).await;
+        writer.status |= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut writer, "BEGIN").await;
+        let execute = [&id[..], b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        client.send_command(Kind::StmtExecute, &execute).await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        // Without parameters.
+        writer.send(&[0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).await;
+        writer.expect_command(Kind::StmtClose, b"\x02\0\0\0").await;
+        client.expect_err(1615).await;
+    });
+}

@@ -68,11 +68,11 @@ impl Results {
         self.times.set(self.times.get().wrapping_add(1));
     }
 
-    /// The connection was taken over, and its server is asked; until that is over,
+    /// The connection with this number was taken over, and its server is asked; until that is over,
     /// [`until_told`](Self::until_told) waits.
-    pub fn asking(self: &Rc<Self>) -> Asking {
+    pub fn asking(self: &Rc<Self>, connection: u64) -> Asking {
         self.asked.set(self.asked.get() + 1);
-        Asking { results: Rc::clone(self), times: self.times.get() }
+        Asking { results: Rc::clone(self), times: self.times.get(), connection }
     }
 
     /// Whether a server is asked.
@@ -99,13 +99,16 @@ impl Results {
 pub struct Asking {
     results: Rc<Results>,
     times: u32,
+    /// The number of its connection.
+    connection: u64,
 }
 
 impl Asking {
-    /// The server has answered. What it says of a time that is over is not taken.
+    /// The server has answered. What it says of a time that is over is not taken, nor if a
+    /// statement at another connection may have changed the number since.
     pub fn told(&self, last_id: u64) {
         let Results { last_id: known, times, .. } = &*self.results;
-        if times.get() == self.times && matches!(known.get(), LastId::AtServer { .. }) {
+        if times.get() == self.times && known.get().is_at(self.connection) {
             known.set(LastId::Is(last_id));
         }
     }
@@ -136,14 +139,16 @@ mod tests {
     fn what_was_asked_is_told_unless_it_is_too_late() {
         let results = Rc::new(Results::default());
         results.set_last_id(at_server(7));
-        results.asking().told(5);
+        results.asking(1).told(5);
         assert_eq!(results.last_id(), LastId::Is(5));
-        let asking = results.asking();
+        let asking = results.asking(1);
         results.set_last_id(at_server(9));
         asking.told(6);
         assert_eq!(results.last_id(), at_server(9));
         assert_eq!(results.last_id().known(), 9);
         assert!(results.last_id().is_at(1) && !results.last_id().is_at(2));
+        results.asking(2).told(6);
+        assert_eq!(results.last_id(), at_server(9), "another connection has had statements before");
     }
 
     struct Woken(AtomicU32);
@@ -161,7 +166,7 @@ mod tests {
         let cx = Context::from_waker(&waker);
         let results = Rc::new(Results::default());
         assert!(results.poll_told(&cx).is_ready());
-        for asking in [results.asking(), results.asking()] {
+        for asking in [results.asking(1), results.asking(1)] {
             assert!(results.poll_told(&cx).is_pending());
             assert_eq!(woken.0.load(Ordering::Relaxed), 0);
             drop(asking);

@@ -24,7 +24,9 @@ impl SessionState {
     pub(in crate::session) fn prepared_change(&self, kind: Kind, input: &[u8]) -> Option<&Change> {
         let payload = input.get(HEADER_LEN..).unwrap_or_default();
         let id = statement_id(payload).filter(|_| names_statement(kind))?;
-        self.prepared.as_ref()?.get(id)?.what.change.as_ref()
+        let all = self.prepared.as_ref()?;
+        let what = all.get(id).map(|prepared| &prepared.what).or_else(|| all.executed(id, self.here))?;
+        what.change.as_ref()
     }
 
     /// Whether an execution of the statement that a command names changes the session.
