@@ -31,9 +31,6 @@ impl Session {
             return Ok(());
         };
         let home = prepared.home;
-        if kind == Kind::StmtClose {
-            return Err(self.close_everywhere(id).await.into());
-        }
         if kind == Kind::StmtReset && !prepared.is_at_home() && prepared.id_at(hostgroup).is_none() {
             return Err(self.reset_nothing(kind, id).await.into());
         }
@@ -60,7 +57,15 @@ impl Session {
         let mut parts = self.state.take_parts(kind, id);
         let known_as = match self.statement_here(kind, id, has_parts).await? {
             Ok(known_as) => known_as,
-            Err(why) => Box::pin(self.go_without(kind, id, why, decided, &mut parts)).await?,
+            Err(why) => match Box::pin(self.go_without(kind, id, why, decided)).await {
+                Err(stop) if kind == Kind::SendLongData || matches!(stop, Stop::Elsewhere) => {
+                    // Parts that came later are behind them.
+                    parts.append(&mut self.state.take_parts(kind, id));
+                    self.state.put_parts_back(id, parts);
+                    return Err(stop);
+                }
+                here => here?,
+            },
         };
         if !parts.is_empty() && kind != Kind::StmtReset {
             Box::pin(self.send_parts(known_as, parts)).await?;
@@ -105,31 +110,22 @@ impl Session {
         id: u32,
         why: NotPrepared,
         decided: &mut Decided,
-        parts: &mut Vec<u8>,
     ) -> Result<u32, Stop> {
         let home = self.state.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
         let elsewhere = home.filter(|home| *home != self.state.here);
         match why {
-            NotPrepared::Lost(error) => {
-                let stop = self.set_up_failed(kind, &error, decided).await;
-                if matches!(stop, Stop::Elsewhere) {
-                    self.state.put_parts_back(id, std::mem::take(parts));
-                }
-                return Err(stop);
-            }
+            NotPrepared::Lost(error) => return Err(self.set_up_failed(kind, &error, decided).await),
             // What it cannot do there it can do where it was prepared.
-            _ if let Some(home) = elsewhere => {
-                let here = self.go_home(kind, id, home, decided).await;
-                if matches!(here, Err(Stop::Elsewhere)) {
-                    self.state.put_parts_back(id, std::mem::take(parts));
-                }
-                return here;
-            }
+            _ if let Some(home) = elsewhere => return self.go_home(kind, id, home, decided).await,
             NotPrepared::Changed if kind.answer() != Answer::None => {
                 self.refuse_and_keep(kind, &ClientError::NeedReprepare).await?;
             }
             NotPrepared::Refused(_) if kind == Kind::SendLongData => {
-                self.keep_part(id, std::mem::take(parts)).await?;
+                self.drop_unanswered(None).await?;
+                if !self.links.has_warnings() {
+                    // The client has not been refused anything.
+                    self.forget_warnings().await?;
+                }
             }
             NotPrepared::Refused(_) if kind == Kind::StmtFetch => {
                 self.refuse_fetch(id).await?;
@@ -228,9 +224,6 @@ impl Session {
 
     /// Answers the command in the backlog: the statement is not there any more.
     async fn refuse_statement(&mut self, kind: Kind, id: u32) -> Result<(), Ending> {
-        if kind.answer() == Answer::None {
-            return self.skip_command().await.map(drop);
-        }
         self.refuse_here(kind, &ClientError::UnknownStatement { id }).await
     }
 }

@@ -125,27 +125,17 @@ impl Session {
         known_as == Some(id) && (kind != Kind::StmtExecute || prepared.has_types_at(self.state.here))
     }
 
-    /// Whether a connection of the session has the statement of the command in the backlog.
-    pub(super) fn is_prepared_anywhere(&self) -> bool {
-        let known = self.state.prepared.as_ref().zip(id(self.io.front()));
-        known.is_some_and(|(all, id)| all.is_anywhere(id))
-    }
-
-    /// Closes the statement of the command in the backlog, which no server has.
-    pub(super) async fn forget_statement(&mut self) -> Result<(), Ending> {
-        if let Some((all, id)) = self.state.prepared.as_mut().zip(id(self.io.front())) {
-            all.close(id);
-        }
+    /// Closes the statement of the command in the backlog, which has no reply, at all servers.
+    pub(super) async fn close_everywhere(&mut self) -> Result<(), Ending> {
         self.measure_own(Kind::StmtClose, self.io.front());
-        self.skip_command().await.map(drop)
-    }
-
-    /// Closes a statement at all servers that have it.
-    pub(super) async fn close_everywhere(&mut self, id: u32) -> Result<(), Ending> {
-        let Some(all) = &mut self.state.prepared else { return Ok(()) };
-        let places = all.close(id);
-        self.measure_own(Kind::StmtClose, self.io.front());
+        let id = id(self.io.front());
         self.skip_command().await?;
+        if let Some(id) = id { self.close_at_all(id).await } else { Ok(()) }
+    }
+
+    /// Forgets a statement, and closes it at all servers that have it.
+    pub(super) async fn close_at_all(&mut self, id: u32) -> Result<(), Ending> {
+        let places = self.state.prepared.as_mut().map(|all| all.close(id)).unwrap_or_default();
         for (hostgroup, known_as) in places {
             self.close_at(hostgroup, known_as).await?;
         }

@@ -83,8 +83,8 @@ impl Session {
 
     async fn make_fit(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
         self.obey_orders(kind, decided);
-        if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
-            return Err(self.forget_statement().await.into());
+        if kind == Kind::StmtClose {
+            return Err(Box::pin(self.close_everywhere()).await.into());
         }
         self.flight().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup());
         self.flight().ahead = self.ahead(kind, decided);
@@ -293,8 +293,11 @@ impl Session {
         Ok(())
     }
 
-    /// Answers the command in the backlog with an error.
+    /// Answers the command in the backlog with an error, if it has a reply.
     pub(super) async fn refuse_here(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
+        if kind.answer() == Answer::None {
+            return Box::pin(self.drop_unanswered(Some(error))).await;
+        }
         self.begin_own(kind);
         self.refuse_counted(error).await
     }
