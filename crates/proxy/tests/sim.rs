@@ -8,12 +8,18 @@
 //! error; it may never hear another answer than its own, lose what was promised, or find a row
 //! twice.
 //!
+//! Beside statements and transactions, seeds play features that are on in some of them
+//! (`scopes.rs`): commands of all kinds at once, batches of reads of many clients, state that pins
+//! sessions, MySQL's dialect, the query cache, causal reads at a late reader, a drain.
+//!
 //! Each seed has a transcript: a hash of all bytes at clients, and one at servers. A change that
-//! only moves code leaves both as they are.
+//! only moves code leaves both as they are. A few seeds have two: sessions that give up at the same
+//! moment do so in the order of addresses.
 //!
 //!     POINTSMAN_SIM_SEEDS=10000 cargo test -p proxy --test sim    # more seeds
 //!     POINTSMAN_SIM_SEED=17 cargo test -p proxy --test sim        # one, again
-//!     POINTSMAN_SIM_SEED=17 POINTSMAN_SIM_EVENTS=1 cargo test -p proxy --test sim -- --nocapture
+//!     POINTSMAN_SIM_SEED=17 POINTSMAN_SIM_EVENTS=1 \
+//!         cargo test -p proxy --test sim -- --nocapture           # and all that happens in it
 //!     POINTSMAN_SIM_TRANSCRIPTS=1 cargo test -p proxy --test sim -- --nocapture
 
 mod sim {
@@ -34,6 +40,7 @@ mod sim {
     mod model;
     mod pinned;
     mod promises;
+    mod replication;
     mod run;
     mod scopes;
     mod server;

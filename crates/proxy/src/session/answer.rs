@@ -84,8 +84,8 @@ impl Session {
         if changes {
             self.note_own_limit();
         }
-        if self.state.past.contains(Past::WAITED) {
-            self.state.past.remove(Past::WAITED);
+        if self.state.past.contains(Past::ENDS_WAITING) {
+            self.state.past.remove(Past::ENDS_WAITING);
             self.links.end_waiting();
         }
         if is_reset {

@@ -34,8 +34,8 @@ impl Session {
         if kind == Kind::StmtReset && !prepared.is_at_home() && prepared.id_at(hostgroup).is_none() {
             return Err(self.reset_nothing(kind, id).await.into());
         }
-        // A value that was sent before is not there.
-        if prepared.is_at_home() && hostgroup != home {
+        // A value that was sent before is not there. A cursor ends with the next execution.
+        if prepared.is_at_home() && hostgroup != home && (kind != Kind::StmtExecute || prepared.has_parts()) {
             return Err(self.refuse_statement(kind, id).await.into());
         }
         if self.lacks_types(kind, self.io.front(), id) {
@@ -186,15 +186,15 @@ impl Session {
 
     /// Takes note of the types in an execution that no server gets: the next one may come without,
     /// as where a server has refused it.
-    fn keep_types(&mut self, kind: Kind, id: u32) {
-        let (caps, hostgroup, version) = (self.capabilities(), self.state.here, self.state.version());
+    pub(super) fn keep_types(&mut self, kind: Kind, id: u32) {
+        let (caps, version) = (self.capabilities(), self.state.version());
         let prepared = self.state.prepared.as_mut().and_then(|all| all.get_mut(id));
         let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return };
         if let Ok(execute) = StmtExecute::decode(self.io.front(), caps)
             && let Ok(params) = execute.params(prepared.params(), caps)
+            && let Some(types) = params.types_without_attributes(prepared.params(), caps)
         {
-            let own = params.types_without_attributes(prepared.params(), caps);
-            prepared.types_for(hostgroup, own, version);
+            prepared.keep_types(types, version);
         }
     }
 

@@ -38,6 +38,11 @@ impl Session {
                 self.judge(text, true, asked, true)
             }
             None if moves => self.decide_with_meaning(prepared, payload),
+            // Its answer tells a status: that of the transaction is the client's.
+            None if kind == Kind::StmtReset && !stays => {
+                let session = self.links.session(&self.state);
+                Decided::plainly_to(session.transaction.unwrap_or(prepared.home))
+            }
             None => Decided::plainly_to(prepared.home),
         };
         let mut decided = decided;

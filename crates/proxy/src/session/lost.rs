@@ -76,7 +76,7 @@ impl Session {
     /// that command does not have to do with it, or wants it to be over anyway.
     pub(super) async fn tell_rolled_back(&mut self, kind: Kind) -> Result<bool, Ending> {
         match kind {
-            Kind::Query => self.complete_front().await?,
+            Kind::Query | Kind::StmtExecute => self.complete_front().await?,
             Kind::Quit | Kind::ChangeUser | Kind::ResetConnection => {
                 self.state.transaction.rolled_back = None;
                 return Ok(false);
@@ -86,6 +86,9 @@ impl Session {
         }
         let error = self.state.transaction.rolled_back.take();
         let Some(error) = error.filter(|_| !self.rolls_back(kind)) else { return Ok(false) };
+        if let Some(id) = id(self.io.front()) {
+            self.keep_types(kind, id);
+        }
         self.refuse_here(kind, &error).await?;
         Ok(true)
     }

@@ -119,8 +119,8 @@ bitflags! {
         const LACKS_SCHEMA = 1 << 11;
         /// It has ended a transaction, and itself with it: `COMMIT RELEASE`.
         const RELEASED = 1 << 12;
-        /// It has written: what was waited for at other servers is older than that.
-        const WAITED = 1 << 13;
+        /// It has written: pins of other connections that stand for a wait are to end.
+        const ENDS_WAITING = 1 << 13;
     }
 }
 

@@ -40,8 +40,10 @@ impl Session {
             self.release_in_use();
             self.state.here = hostgroup;
             self.control.about.set_hostgroup(hostgroup);
+            // Of one that was lost before, the next statement hears: this may be another command.
+            let was_lost = self.state.transaction.rolled_back.is_some();
             self.take_up(hostgroup).await?;
-            if let Some(error) = self.state.transaction.rolled_back.take() {
+            if !was_lost && let Some(error) = self.state.transaction.rolled_back.take() {
                 return Ok(Err(AcquireError::Proxy(*error)));
             }
         }

@@ -1,10 +1,12 @@
 //! Prepared statements of servers that are lost.
 
 use config::QueryRule;
+use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::lost::{next, scene, scene_of};
-use super::support::{config as usual, play, rule, settle};
+use super::split_prepared::{prepare, prepared};
+use super::support::{config as usual, play, rule, run, settle};
 
 #[test]
 fn c11_a_rule_says_how_often_an_execution_is_sent_again() {
@@ -88,6 +90,29 @@ fn a_statement_is_prepared_elsewhere_when_its_server_dies() {
         assert_eq!((answer[0], answer.len()), (0, PREPARED.len()));
         client.send_command(Kind::StmtExecute, &[&answer[1..5], &EXECUTE[4..]].concat()).await;
         assert_eq!(other.read_command().await[..5], [&[0x17][..], &[7, 0, 0, 0]].concat());
+        other.ok().await;
+        client.expect_ok().await;
+    });
+}
+
+#[test]
+fn c16_types_are_known_of_an_execution_that_hears_of_a_lost_transaction() {
+    play(async || {
+        let (_stage, mut servers, mut client, mut db) = scene().await;
+        let sql = b"INSERT INTO t VALUES (?)";
+        let id = prepare(&mut client, &mut db, sql, 7).await;
+        db.status |= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut db, "BEGIN").await;
+        drop(db);
+        settle().await;
+        let typed = [&id[..], b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        client.send_command(Kind::StmtExecute, &typed).await;
+        client.expect_err(1213).await;
+        client.send_command(Kind::StmtExecute, &[&id[..], b"\0\x01\0\0\0\0\0\x05\0\0\0"].concat()).await;
+        let mut other = servers.accept().await;
+        other.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut other, 7).await;
+        other.expect_command(Kind::StmtExecute, &typed).await;
         other.ok().await;
         client.expect_ok().await;
     });

@@ -52,6 +52,28 @@ fn who_rolls_back_hears_nothing_of_a_transaction_that_is_lost() {
 }
 
 #[test]
+fn c14_a_change_of_the_schema_does_not_take_the_error_of_a_statement() {
+    for waits in [true, false] {
+        play(async || {
+            let (_stage, mut servers, mut client, mut db) = scene().await;
+            begin(&mut client, &mut db).await;
+            drop(db);
+            if waits {
+                settle().await;
+            }
+            client.send_command(Kind::InitDb, b"s0").await;
+            let mut other = servers.accept().await;
+            other.expect_command(Kind::InitDb, b"s0").await;
+            other.ok().await;
+            client.expect_ok().await;
+            client.send_query("INSERT 1").await;
+            client.expect_err(1213).await;
+            expect_alive(&mut client, &mut other).await;
+        });
+    }
+}
+
+#[test]
 fn a_ping_does_not_take_the_error_of_a_statement() {
     play(async || {
         let (_stage, mut servers, mut client, mut db) = scene().await;

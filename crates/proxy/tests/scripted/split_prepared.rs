@@ -230,3 +230,64 @@ fn c04_an_execution_past_the_lock_on_a_hostgroup_is_refused() {
         run(&mut client, &mut writer, "DELETE FROM t").await;
     });
 }
+
+/// An execution of this statement, with this flag for cursors and the value 5.
+fn execute(id: u8, cursor: u8) -> Vec<u8> {
+    [&[id, 0, 0, 0, cursor][..], b"\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat()
+}
+
+/// A session that has executed a read at the reader, and is in a transaction at the writer.
+async fn in_transaction(sql: &[u8], cursor: u8) -> Scene {
+    let mut scene = scene(pair_of_servers()).await;
+    let Scene { client, writer, reader, .. } = &mut scene;
+    prepare(client, reader, sql, 7).await;
+    client.send_command(Kind::StmtExecute, &execute(7, cursor)).await;
+    reader.expect_command(Kind::StmtExecute, &execute(7, cursor)).await;
+    reader.ok().await;
+    client.expect_ok().await;
+    writer.status |= StatusFlags::IN_TRANSACTION;
+    run(client, writer, "BEGIN").await;
+    scene
+}
+
+#[test]
+fn c17_a_cursor_is_read_where_it_was_opened() {
+    play(async || {
+        let sql = b"SELECT a FROM t WHERE b = ?";
+        let Scene { mut client, mut writer, .. } = in_transaction(sql, 0).await;
+        client.send_command(Kind::StmtExecute, &execute(7, 1)).await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut writer, 2).await;
+        writer.expect_command(Kind::StmtExecute, &execute(2, 1)).await;
+        writer.ok().await;
+        client.expect_ok().await;
+        client.send_command(Kind::StmtFetch, b"\x07\0\0\0\x01\0\0\0").await;
+        writer.expect_command(Kind::StmtFetch, b"\x02\0\0\0\x01\0\0\0").await;
+        writer.end_of_rows().await;
+        assert_eq!(client.read().await[0], 0xfe);
+    });
+}
+
+#[test]
+fn c17_an_execution_in_a_transaction_leaves_a_cursor_elsewhere() {
+    play(async || {
+        let sql = b"SELECT a FROM t WHERE b = ?";
+        let Scene { mut client, mut writer, .. } = in_transaction(sql, 1).await;
+        client.send_command(Kind::StmtExecute, &execute(7, 0)).await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut writer, 2).await;
+        writer.expect_command(Kind::StmtExecute, &execute(2, 0)).await;
+        writer.ok().await;
+        client.expect_ok().await;
+    });
+}
+
+#[test]
+fn a_reset_of_a_statement_tells_of_the_transaction() {
+    play(async || {
+        let mut scene = in_transaction(b"SELECT a FROM t WHERE b = ?", 0).await;
+        scene.client.send_command(Kind::StmtReset, b"\x07\0\0\0").await;
+        let answer = scene.client.read().await;
+        assert_eq!(answer[..4], [0, 0, 0, 3], "in a transaction, with autocommit");
+    });
+}

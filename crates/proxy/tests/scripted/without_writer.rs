@@ -4,22 +4,32 @@ use std::rc::Rc;
 
 use proxy::stage::Stage;
 use tokio::time::{Instant, sleep};
+use wire::command::Kind;
 
 use super::support::{Client, log_in, ms, play};
 use super::world::{World, pair, say, status};
 
 /// A pair whose writer is gone, as the monitor has seen.
 async fn without_writer() -> (Rc<World>, Stage) {
+    let (world, stage, _) = with_writer().await;
+    lose_writer(&world, &stage).await;
+    (world, stage)
+}
+
+/// The same with its writer, and a client.
+async fn with_writer() -> (Rc<World>, Stage, Client) {
     let mut config = pair();
     config.variables.read_write_split = true;
     (config.monitor.ping_interval, config.monitor.ping_timeout) = (ms(1_000), ms(500));
-    let (world, stage, _) = World::with_replica(config).await;
+    World::with_replica(config).await
+}
+
+async fn lose_writer(world: &World, stage: &Stage) {
     world.gone.borrow_mut().insert("a:3306".to_owned());
     world.freeze("a");
-    while status(&stage, 0, "a") != Some("SHUNNED") {
+    while status(stage, 0, "a") != Some("SHUNNED") {
         sleep(ms(10)).await;
     }
-    (world, stage)
 }
 
 fn come_back(world: &World) {
@@ -64,6 +74,21 @@ fn what_needs_no_writer_does_not_wait_for_one() {
         say(&mut client, "INSERT 1").await;
         assert_eq!(world.told("SET NAMES latin1"), ["b:3306", "a:3306"]);
         assert_eq!(world.told("INSERT 1"), ["a:3306"]);
+    });
+}
+
+#[test]
+fn c14_a_command_at_the_reader_does_not_take_the_error_of_a_lost_transaction() {
+    play(async || {
+        let (world, stage, mut client) = with_writer().await;
+        say(&mut client, "INSERT 0").await;
+        say(&mut client, "BEGIN").await;
+        assert_eq!(world.told("BEGIN"), ["a:3306"]);
+        lose_writer(&world, &stage).await;
+        client.send_command(Kind::InitDb, b"other").await;
+        client.expect_ok().await;
+        client.send_query("INSERT 1").await;
+        client.expect_err(1213).await;
     });
 }
 

@@ -37,6 +37,8 @@ pub(super) enum Step {
     Pause(Duration),
     /// The proxy gets another configuration.
     Reload,
+    /// The proxy begins to drain.
+    Drain,
     /// What this client does is to be killed, or the client itself.
     Kill {
         client: u64,
@@ -62,6 +64,9 @@ pub(super) fn next(world: &World, (me, session): (u64, u32), written: &mut u64, 
         let len = if dice.one_in(2) { usize::MAX } else { dice.place(30) };
         return Step::Vanish { text, len };
     }
+    if world.scopes.has_drain && !world.is_draining.get() && dice.one_in(60) {
+        return Step::Drain;
+    }
     if world.happens(world.reloads) {
         return Step::Reload;
     }
@@ -83,7 +88,7 @@ pub(super) fn next(world: &World, (me, session): (u64, u32), written: &mut u64, 
     match dice.below(20) {
         0 => Step::Commands(vec![Command::Ping]),
         1 => Step::Pause(dice.pause(THINKING_MS)),
-        2 => Step::Enter(world.some_schema()),
+        2 if twin.commits_at_once() || world.faults.unreachable == 0 => Step::Enter(world.some_schema()),
         3 if dice.one_in(2) => Step::Reset,
         4..=6 => Step::Commands(vec![Command::Execute(execution(world, me, written))]),
         7 => Step::Close(execution(world, me, written).text),
@@ -124,8 +129,8 @@ fn plain_read(world: &World, me: u64) -> Command {
             let letter = if world.dice.one_in(20) { "x" } else { "" };
             Command::Text(format!("SELECT CAST('{letter}{tag}' AS SIGNED)"))
         }
-        2 | 3 => Command::Text(format!("SELECT id FROM t WHERE owner = {}", world.whose_rows(me))),
-        _ => Command::Execute(rows_of(world.whose_rows(me))),
+        4 if world.scopes.causal.is_none() => Command::Execute(rows_of(world.whose_rows(me))),
+        _ => Command::Text(format!("SELECT id FROM t WHERE owner = {}", world.whose_rows(me))),
     }
 }
 

@@ -3,11 +3,11 @@
 use wire::packet::{SessionState, StateChange};
 
 /// Variables that servers track if nothing else is set.
-const TRACKED: &str =
+pub(super) const TRACKED: &str =
     "autocommit,character_set_client,character_set_connection,character_set_results,time_zone";
 
 /// The source of a server's transactions.
-const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+pub(super) const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 
 /// Changes since the last answer.
 #[derive(Debug, Clone, Default)]

@@ -65,6 +65,9 @@ impl Player {
         while left > 0 && !self.world.has_failed() {
             left -= 1;
             let Some(mut pair) = self.log_in().await else {
+                if self.world.is_draining.get() {
+                    break;
+                }
                 sleep(self.world.dice.pause(1000)).await;
                 continue;
             };
@@ -118,6 +121,10 @@ impl Player {
             Step::Enter(_) | Step::Reset => return self.command(pair, &step).await,
             Step::ChangeUser => return self.change_user(pair).await,
             Step::Outage(time) => self.world.cut_writer_off(time),
+            Step::Drain => {
+                self.world.is_draining.set(true);
+                self.stage.drain();
+            }
             Step::Reload => {
                 if let Err(error) = self.stage.apply(self.world.other_config()) {
                     self.fail(error);
@@ -147,19 +154,16 @@ impl Player {
         if let Err(error) = &got {
             return self.explain(error, "a command");
         }
-        match step {
-            Step::Enter(schema) => {
-                pair.twin.enter(schema);
-                // It does not tell that a transaction is lost, the next statement does; but the
-                // flag is gone.
-                if self.world.faults.loses_connections() {
-                    return Then::Go;
-                }
+        if let Step::Enter(schema) = step {
+            pair.twin.enter(schema);
+            // It does not tell that a transaction is lost, the next statement does; but the flag is
+            // gone.
+            if self.world.faults.loses_connections() {
+                return Then::Go;
             }
-            _ => {
-                pair.twin.reset();
-                pair.handles.clear();
-            }
+        } else {
+            pair.twin.reset();
+            pair.handles.clear();
         }
         self.compare(&Answer::OK, pair.twin.status(), &got, "a command", false)
     }

@@ -10,6 +10,8 @@ use super::model::Answer;
 
 /// `ER_NEED_REPREPARE`.
 const NEEDS_PREPARING: u16 = 1615;
+/// `ER_UNKNOWN_STMT_HANDLER`.
+const UNKNOWN_STATEMENT: u16 = 1243;
 
 impl Player {
     /// Commands that are sent before the first answer is read.
@@ -93,11 +95,7 @@ impl Player {
                     handle.types = None;
                 }
                 let (statement, is_binary) = (command.statement(), command.is_binary());
-                let then = self.judge(&mut pair.twin, statement, &what, got, is_binary);
-                if is_binary {
-                    pair.twin.hide_counts();
-                }
-                then
+                self.judge(&mut pair.twin, statement, &what, got, is_binary)
             }
         }
     }
@@ -113,8 +111,12 @@ impl Player {
     /// Whether a statement has to be prepared anew: it is at another server than the transaction,
     /// or types that were told before another `SET NAMES` are not known at a new connection.
     fn needs_preparing<T>(&self, execution: &Execution, got: &Result<T, ClientError>) -> bool {
-        (self.world.is_split || !execution.params.is_empty())
-            && matches!(got, Err(ClientError::Server(error)) if error.code == NEEDS_PREPARING)
+        let Err(ClientError::Server(error)) = got else { return false };
+        match error.code {
+            NEEDS_PREPARING => self.world.is_split || !execution.params.is_empty(),
+            UNKNOWN_STATEMENT => self.world.is_split,
+            _ => false,
+        }
     }
 
     /// Gives up the handle of a statement that has to be prepared anew.

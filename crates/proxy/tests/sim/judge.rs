@@ -9,7 +9,6 @@ use wire::StatusFlags;
 use super::client::{Pair, Player, Then};
 use super::encode::{binary, text};
 use super::model::{Answer, Session, owner};
-use super::scopes::Cached;
 use super::statement::Statement;
 
 /// `ER_QUERY_INTERRUPTED`, `ER_LOCK_DEADLOCK` (what is to be tried again).
@@ -62,12 +61,13 @@ impl Player {
         let mut expected = twin.run(&mut self.database, statement);
         self.world.acknowledged.note(&self.database.committed);
         if let (Some(of), Ok(result)) = (rows_of, &got) {
-            let may_be_old = self.world.scopes.cached.as_ref().and_then(Cached::age);
+            let may_be_old = self.world.scopes.age();
             if of == self.me && (may_be_old.is_none() || !commits_at_once) {
                 self.admit(&mut expected, result, is_binary);
             } else {
                 self.bound(&mut expected, result, (of, commits_at_once), is_binary);
             }
+            twin.found(&expected);
         }
         if self.compare(&expected, twin.status(), &got, what, is_binary) == Then::Leave {
             return Then::Leave;
@@ -118,6 +118,7 @@ impl Player {
         let Some(statement) = statement else { return Then::Leave };
         let mut expected = pair.twin.run(&mut self.database, statement);
         self.admit(&mut expected, &result, true);
+        pair.twin.found(&expected);
         let is_over = result.status.contains(StatusFlags::LAST_ROW_SENT);
         if !is_over && let Answer::Rows { rows, .. } = &mut expected {
             rows.truncate(result.rows.len().max(fetches as usize * FETCHED as usize));
@@ -150,7 +151,7 @@ impl Player {
     ) {
         let Answer::Rows { rows, .. } = expected else { return };
         let database = self.world.database.borrow();
-        let age = self.world.scopes.cached.as_ref().and_then(Cached::age).filter(|_| commits_at_once);
+        let age = self.world.scopes.age().filter(|_| commits_at_once);
         let has = |id: &u64| got.rows.contains(&row_of(*id, is_binary));
         let there = database.committed.iter().copied().filter(|id| owner(*id) == of && has(id));
         let all: BTreeSet<u64> = there.chain(self.world.acknowledged.before(of, self.sent, age)).collect();
@@ -188,16 +189,16 @@ impl Player {
     /// An error that the client's own server would not have answered: what has caused it.
     pub(super) fn explain(&self, error: &ClientError, what: &str) -> Then {
         let is_aimed_at = self.is_aimed_at();
+        let may_fail = self.world.faults.explain_errors() || self.world.is_draining.get();
         let is_explained = match error {
             // With one connection to each of two servers, one session may have the first and wait
             // for the second, and another one the other way round. A server that takes fewer
             // connections than before, or whose statements are slow, may be busy for as long.
             ClientError::Server(error) if error.code == NO_CONNECTION && self.world.may_be_full() => true,
             ClientError::Server(error) => {
-                self.world.faults.explain_errors() && (LOST.contains(&error.code) || error.code >= 2000)
-                    || is_aimed_at
+                may_fail && (LOST.contains(&error.code) || error.code >= 2000) || is_aimed_at
             }
-            ClientError::Io(_) => self.world.faults.explain_errors() || is_aimed_at,
+            ClientError::Io(_) => may_fail || is_aimed_at,
             _ => false,
         };
         self.world.note(format!("c{}: {what}: {error}", self.me));

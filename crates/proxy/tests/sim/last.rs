@@ -63,11 +63,6 @@ impl Last {
         self.warnings = 0;
     }
 
-    /// Its counts are not asked for.
-    pub(super) const fn hide_counts(&mut self) {
-        self.is_statement = false;
-    }
-
     fn count(&mut self, answer: &Answer) {
         self.is_statement = true;
         self.row_count = match answer {

@@ -1,13 +1,16 @@
 //! What a server does, in values: sessions with their state, and one table.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use wire::StatusFlags;
 
-use super::changes::Changes;
+use super::changes::{Changes, TRACKED};
 use super::handles::Handles;
 use super::last::Last;
 use super::pinned::{Pinned, Pins};
+use super::replication::answer;
 use super::statement::Statement;
 
 /// The character set that a login brings, and a reset brings back.
@@ -19,8 +22,8 @@ pub(super) struct Database {
     pub(super) committed: BTreeSet<u64>,
     /// How often each row has been inserted, committed or not.
     pub(super) inserted: HashMap<u64, u32>,
-    /// Transactions that have written.
-    pub(super) transactions: u64,
+    /// Transactions that have written, in their order.
+    pub(super) log: Vec<(Instant, Vec<u64>)>,
 }
 
 /// Whose row this is.
@@ -55,6 +58,8 @@ pub(super) struct Session {
     pub(super) pins: Pins,
     pub(super) last: Last,
     pub(super) changes: Changes,
+    /// How late its server gets transactions; nothing at the writer.
+    pub(super) lag: Duration,
 }
 
 impl Session {
@@ -72,6 +77,7 @@ impl Session {
             pins: Pins::default(),
             last: Last::default(),
             changes: Changes::default(),
+            lag: Duration::ZERO,
         };
         session.set_names(LOGIN_CHARSET);
         session.changes.clear();
@@ -99,15 +105,17 @@ impl Session {
         &self.last
     }
 
-    /// Counts of the last statement are not asked for.
-    pub(super) const fn hide_counts(&mut self) {
-        self.last.hide_counts();
+    /// The last statement had these rows, as it turns out.
+    pub(super) fn found(&mut self, answer: &Answer) {
+        if let Answer::Rows { rows, .. } = answer {
+            self.last.found_rows = rows.len() as u64;
+        }
     }
 
     /// `COM_RESET_CONNECTION`.
     pub(super) fn reset(&mut self) {
         let prepared = self.prepared.cleared();
-        *self = Self { prepared, ..Self::new(self.schema.take()) };
+        *self = Self { prepared, lag: self.lag, ..Self::new(self.schema.take()) };
     }
 
     /// `COM_INIT_DB`.
@@ -173,7 +181,11 @@ impl Session {
             Statement::Rows(of) => return self.rows(database, of),
             Statement::Insert(id) => return self.insert(database, id),
             Statement::Nothing => return Answer::Rows { columns: vec!["1".to_owned()], rows: Vec::new() },
-            Statement::Definition => return definition(),
+            Statement::Replication(question) => {
+                let had = database.applied(self.lag);
+                return answer(&question, had, had);
+            }
+            Statement::Definition => return super::values::definition(),
             Statement::Kill { .. } => {}
         }
         Answer::OK
@@ -197,6 +209,8 @@ impl Session {
             "last_insert_id" => self.last_id = value.parse().unwrap_or_default(),
             _ if name.starts_with('@') => self.set_user_variable(name, value),
             _ => {
+                let adds_gtid = value.starts_with("CONCAT_WS(");
+                let value = if adds_gtid { format!("{TRACKED},last_gtid") } else { value };
                 // Collations of logins travel as numbers.
                 let value = if value == "45" { LOGIN_CHARSET.to_owned() } else { value };
                 self.changes.note_variable(name, &value);
@@ -212,21 +226,6 @@ impl Session {
         self.changes.encode(variable("session_track_system_variables"), has_gtids)
     }
 
-    /// A variable that gets NULL is as one that was never set.
-    fn set_user_variable(&mut self, name: &str, value: String) {
-        let value = match value.strip_prefix("CONCAT(").and_then(|rest| rest.split_once(", ")) {
-            Some((of, rest)) => {
-                let tail = rest.trim_end_matches(')').trim_matches('\'');
-                self.user_variables.get(of).map(|value| format!("{value}{tail}"))
-            }
-            None => Some(value),
-        };
-        match value {
-            Some(value) => drop(self.user_variables.insert(name.to_owned(), value)),
-            None => drop(self.user_variables.remove(name)),
-        }
-    }
-
     fn set_names(&mut self, charset: &str) {
         for name in ["character_set_client", "character_set_results", "collation_connection"] {
             self.variables.insert(name.to_owned(), charset.to_owned());
@@ -238,8 +237,8 @@ impl Session {
 
     fn commit(&mut self, database: &mut Database) {
         if !self.pending.is_empty() {
-            database.transactions += 1;
-            self.changes.note_committed(database.transactions);
+            database.log.push((Instant::now(), self.pending.clone()));
+            self.changes.note_committed(database.log.len() as u64);
         }
         database.committed.extend(self.pending.drain(..));
         self.pins.forget_savepoints();
@@ -263,7 +262,9 @@ impl Session {
 
     fn rows(&mut self, database: &Database, of: u64) -> Answer {
         self.open_transaction();
-        let all: BTreeSet<u64> = database.committed.iter().chain(&self.pending).copied().collect();
+        let late = usize::try_from(database.applied(self.lag)).unwrap_or(usize::MAX);
+        let applied = database.log.iter().take(late).flat_map(|(_, rows)| rows);
+        let all: BTreeSet<u64> = applied.chain(&self.pending).copied().collect();
         let own = all.into_iter().filter(|id| owner(*id) == of);
         let rows = own.map(|id| vec![Some(id.to_string())]).collect();
         Answer::Rows { columns: vec!["id".to_owned()], rows }
@@ -287,14 +288,5 @@ impl Session {
     /// What reads or writes a table opens one without autocommit.
     const fn open_transaction(&mut self) {
         self.in_transaction |= !self.autocommit;
-    }
-}
-
-/// What a server says of the table `t` to a query cache.
-fn definition() -> Answer {
-    let row = |cells: [&str; 3]| cells.map(|cell| Some(cell.to_owned())).to_vec();
-    Answer::Rows {
-        columns: ["table", "TABLE_TYPE", "ENGINE"].map(str::to_owned).to_vec(),
-        rows: vec![row(["table", "BASE TABLE", "InnoDB"]), row(["may", "INSERT", ""])],
     }
 }

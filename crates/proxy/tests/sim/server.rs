@@ -1,6 +1,7 @@
 //! A server's side of one connection.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use testkit::packets::Packets;
 use testkit::script::NONCE;
@@ -12,6 +13,7 @@ use wire::{Codec as _, StatusFlags, command, packet};
 use super::encode::Encoder;
 use super::handles::{params, unknown};
 use super::model::{Answer, Session};
+use super::replication::{Question, answer};
 use super::statement::{Statement, bind, parse};
 use super::tape::Taped;
 use super::world::{Thread, World};
@@ -67,7 +69,7 @@ impl Connection {
         let login = packet::Login::decode(&payload, capabilities).ok()?;
         self.packets.set_capabilities(login.capabilities);
         let schema = login.schema.map(|schema| String::from_utf8_lossy(schema).into_owned());
-        self.session = Session::new(schema);
+        self.session = self.fresh(schema);
         self.world.note(format!("  [{}] at {}: login", self.id, self.name));
         self.packets.write_packet(&packet::Ok::plain(self.session.status())).await.ok()
     }
@@ -129,7 +131,7 @@ impl Connection {
                 let change = [&[kind as u8], body].concat();
                 let change = command::ChangeUser::decode(&change, self.packets.capabilities()).ok();
                 let schema = change.map(|change| String::from_utf8_lossy(change.schema).into_owned());
-                self.session = Session::new(schema.filter(|schema| !schema.is_empty()));
+                self.session = self.fresh(schema.filter(|schema| !schema.is_empty()));
             }
             Kind::InitDb => self.session.enter(&text()),
             Kind::Query => {
@@ -153,6 +155,26 @@ impl Connection {
             }
         }
         self.encoder().answer(&Answer::OK, false)
+    }
+
+    /// A session that has just logged in.
+    fn fresh(&self, schema: Option<String>) -> Session {
+        let lag = if self.name.starts_with("reader") { self.world.scopes.lag() } else { Duration::ZERO };
+        Session { lag, ..Session::new(schema) }
+    }
+
+    /// Waits for a transaction, as long as it is asked to.
+    async fn replication(&self, question: &Question) -> Answer {
+        let lag = self.session.lag;
+        let had = self.world.database.borrow().applied(lag);
+        if let Question::Has { number, wait: Some(wait) } = question
+            && *number > had
+        {
+            let left = self.world.database.borrow().until_applied(*number, lag);
+            sleep(left.unwrap_or(*wait).min(*wait)).await;
+        }
+        let database = self.world.database.borrow();
+        answer(question, had, database.applied(lag))
     }
 
     fn encoder(&self) -> Encoder {
@@ -187,13 +209,11 @@ impl Connection {
         let fetched = fetch.and_then(|fetch| {
             self.session.prepared.fetch(fetch.statement_id, usize::try_from(fetch.rows).unwrap_or(usize::MAX))
         });
-        match fetched {
-            Some((rows, is_over)) => self.encoder().fetched(&rows, is_over),
-            None => {
-                let message = "The statement has no open cursor".to_owned();
-                self.encoder().answer(&Answer::Error { code: 1421, message }, false)
-            }
+        if let Some((rows, is_over)) = fetched {
+            return self.encoder().fetched(&rows, is_over);
         }
+        let message = "The statement has no open cursor".to_owned();
+        self.encoder().answer(&Answer::Error { code: 1421, message }, false)
     }
 
     async fn run(&mut self, text: &str) -> Answer {
@@ -207,6 +227,9 @@ impl Connection {
     async fn carry_out(&mut self, statement: Statement) -> Answer {
         if let Statement::Kill { thread, only_query } = statement {
             return self.kill(thread, only_query);
+        }
+        if let Statement::Replication(question) = &statement {
+            return self.replication(question).await;
         }
         if self.world.happens(self.world.faults.slow) {
             let pause = self.world.dice.pause(SLOW_MS);

@@ -3,6 +3,7 @@
 use upstream::Defaults;
 
 use super::pinned::{self, Pinned};
+use super::replication::{self, Question};
 
 /// A statement, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub(super) enum Statement {
     },
     /// What the last statement has left to say.
     Warnings,
+    /// What causal reads ask.
+    Replication(Question),
     /// What a query cache asks of the table.
     Definition,
     /// A question of the proxy that has no row as its answer.
@@ -98,6 +101,9 @@ fn select(rest: &str) -> Option<Statement> {
         .any(|question| question.strip_prefix("SELECT ") == Some(rest))
     {
         return Some(columns(vec!["1".to_owned()]));
+    }
+    if let Some(question) = replication::parse(rest) {
+        return Some(Statement::Replication(question));
     }
     let asks_behind = rest.starts_with("'view', HEX(VIEW_DEFINITION)");
     if asks_behind || rest.contains(" FROM DUAL WHERE ") {

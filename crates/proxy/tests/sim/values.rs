@@ -16,6 +16,21 @@ impl Session {
         Answer::Rows { columns, rows: vec![row] }
     }
 
+    /// A variable that gets NULL is as one that was never set.
+    pub(super) fn set_user_variable(&mut self, name: &str, value: String) {
+        let value = match value.strip_prefix("CONCAT(").and_then(|rest| rest.split_once(", ")) {
+            Some((of, rest)) => {
+                let tail = rest.trim_end_matches(')').trim_matches('\'');
+                self.user_variables.get(of).map(|value| format!("{value}{tail}"))
+            }
+            None => Some(value),
+        };
+        match value {
+            Some(value) => drop(self.user_variables.insert(name.to_owned(), value)),
+            None => drop(self.user_variables.remove(name)),
+        }
+    }
+
     fn value(&mut self, expression: &str) -> Result<Option<String>, Answer> {
         if let Some(name) = expression.strip_prefix("@@") {
             let name = name.trim_start_matches("session.").trim_start_matches("SESSION.");
@@ -61,4 +76,13 @@ impl Session {
 /// The two arguments of `COALESCE`.
 fn coalesced(expression: &str) -> Option<(&str, &str)> {
     expression.strip_prefix("COALESCE(")?.strip_suffix(')')?.split_once(", ")
+}
+
+/// What a server says of the table `t` to a query cache.
+pub(super) fn definition() -> Answer {
+    let row = |cells: [&str; 3]| cells.map(|cell| Some(cell.to_owned())).to_vec();
+    Answer::Rows {
+        columns: ["table", "TABLE_TYPE", "ENGINE"].map(str::to_owned).to_vec(),
+        rows: vec![row(["table", "BASE TABLE", "InnoDB"]), row(["may", "INSERT", ""])],
+    }
 }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
-use config::{CheckLogins, Config, QueryRule, ReplicationHostgroups, Server, ServerStatus, User};
+use config::{
+    CausalReads, CheckLogins, Config, QueryRule, ReplicationHostgroups, Server, ServerStatus, User,
+};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -79,6 +81,8 @@ pub(super) struct World {
     pub(super) reloads: u64,
     /// The reader gets no new connections.
     reader_is_off: Cell<bool>,
+    /// The worker lets no clients in any more, and sends those away that it has.
+    pub(super) is_draining: Cell<bool>,
     /// The writer is not reached before then.
     outage: Cell<Option<Instant>>,
     pub(super) database: RefCell<Database>,
@@ -123,6 +127,7 @@ impl World {
     /// The world of this seed with these faults.
     pub(super) fn with(seed: u64, dice: Dice, faults: Faults) -> Rc<Self> {
         let scopes = Scopes::roll(&dice);
+        let faults = if scopes.causal.is_some() { Faults { kills: 0, ..faults } } else { faults };
         let clients = if scopes.is_crowded { 8 } else { 2 };
         Rc::new(Self {
             seed,
@@ -131,12 +136,13 @@ impl World {
             steps: 20 + dice.below(60),
             capacity: *dice.pick(&[48, 1024, 16 * 1024]),
             server_capacity: *dice.pick(&[1024, 16 * 1024]),
-            is_split: dice.one_in(3),
+            is_split: scopes.causal.is_some() || dice.one_in(3),
             max_connections: Cell::new(if scopes.is_crowded { 2 } else { *dice.pick(&CONNECTIONS) }),
             reloads: *dice.pick(&[0, 0, 30]),
             reader_is_off: Cell::new(false),
             scopes,
             dice,
+            is_draining: Cell::new(false),
             outage: Cell::new(None),
             database: RefCell::default(),
             acknowledged: Acknowledged::default(),
@@ -188,6 +194,10 @@ impl World {
                 ..QueryRule::default()
             };
             config.query_rules = vec![rule].into();
+        }
+        if let Some(causal) = &self.scopes.causal {
+            config.pointsman.causal_reads = CausalReads::User;
+            config.pointsman.causal_wait = causal.wait;
         }
         config.variables.max_stmts_per_connection = self.scopes.statements_left;
         config.pointsman.statements_together = self.scopes.statements_together;

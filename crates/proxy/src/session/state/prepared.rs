@@ -325,14 +325,15 @@ impl Registry {
         }
     }
 
-    /// Whether the next commands for a statement belong to where it is now.
+    /// Whether the next commands for a statement belong to where it is now: a part of a value was
+    /// sent there, or a cursor opened.
     pub(crate) fn keep_home(&mut self, id: u32, hostgroup: u32, is_at_home: bool) {
         let Some(prepared) = self.client_id_of(id, hostgroup).and_then(|id| self.by_id.get_mut(&id)) else {
             return;
         };
-        if prepared.is_at_home() != is_at_home {
+        if prepared.is_at_home() || is_at_home {
             self.sites.unsettle(prepared.home, prepared.freedom());
-            prepared.keep_home(is_at_home);
+            prepared.keep_home(hostgroup, is_at_home);
             self.sites.settle(prepared.home, prepared.freedom());
         }
     }

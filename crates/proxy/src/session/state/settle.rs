@@ -236,13 +236,16 @@ impl SessionState {
         }
         let has_nothing = link.pins.is_empty() && self.errors.is_none();
         let sent = self.last.ran.sent;
-        if has_nothing || !is_statement || sent.several || matches!(end, End::Err { .. }) {
+        if !is_statement || sent.several || matches!(end, End::Err { .. }) {
             return;
         }
         if self.writes() {
-            // What was waited for is older than this.
+            // What was waited for is older than this, also at other servers.
             link.pins.note(Mark::EndAll(Pin::Waited));
-            self.past.insert(Past::WAITED);
+            self.past.insert(Past::ENDS_WAITING);
+        }
+        if has_nothing {
+            return;
         }
         let begins = sent.statement.is_some_and(StatementKind::begins) || sent.tables;
         if begins {

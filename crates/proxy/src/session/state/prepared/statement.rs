@@ -110,9 +110,12 @@ impl Prepared {
         self.is_at_home
     }
 
-    /// Whether the next commands for it belong to where it lives, from now on.
-    pub(super) const fn keep_home(&mut self, is_at_home: bool) {
+    /// Whether the next commands for it belong to this hostgroup, where it lives then.
+    pub(super) const fn keep_home(&mut self, hostgroup: u32, is_at_home: bool) {
         self.is_at_home = is_at_home;
+        if is_at_home {
+            self.home = hostgroup;
+        }
     }
 
     /// Parts of a value are sent for it, or they are forgotten.
