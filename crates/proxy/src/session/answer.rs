@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use wire::reply::Event;
 
 use super::Session;
+use super::kill::note_shots;
 use super::segments::{At, Wrong, settle, work_at};
 use super::state::Past;
 use super::state::settle::Settled;
@@ -37,6 +38,7 @@ impl Session {
             debug_assert!(backend.connection().is_free(), "c01: a reply without a reader is owed");
         }
         self.control.end_statement();
+        note_shots(&self.control, self.links.state_mut(), self.state.last.ran.end);
         self.pause_or_end();
         if self.state.take_retold() {
             self.release_error();

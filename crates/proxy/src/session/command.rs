@@ -13,6 +13,7 @@ use super::Session;
 use super::decided::Decided;
 use super::execute::{ID, opens_cursor};
 use super::ids::Look;
+use super::kill::note_shots;
 use super::lost::is_about_transactions;
 use super::phase::Phase;
 use super::pipelined::Step;
@@ -51,6 +52,7 @@ impl Session {
     pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Phase, Ending>> {
         ready!(self.poll_may_send())?;
         if self.control.take_spared() {
+            note_shots(&self.control, self.links.state_mut(), None);
             self.make_idle();
             if self.may_keep_error() {
                 return Poll::Ready(Ok(Phase::KeepingError));
