@@ -36,7 +36,7 @@ impl Session {
         }
         // A value that was sent before is not there. A cursor ends with the next execution.
         if prepared.is_at_home() && hostgroup != home && (kind != Kind::StmtExecute || prepared.has_parts()) {
-            return Err(self.refuse_statement(kind, id).await.into());
+            return Err(self.refuse_here(kind, &ClientError::UnknownStatement { id }).await.into());
         }
         if self.lacks_types(kind, self.io.front(), id) {
             return Err(self.refuse_and_keep(kind, &ClientError::NeedReprepare).await.into());
@@ -112,13 +112,14 @@ impl Session {
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
         let home = self.state.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
-        let elsewhere = home.filter(|home| *home != self.state.here);
+        let stays = self.links.session(&self.state).transaction.is_some();
+        let elsewhere = home.filter(|home| *home != self.state.here && !stays);
         match why {
             NotPrepared::Lost(error) => return Err(self.set_up_failed(kind, &error, decided).await),
             // What it cannot do there it can do where it was prepared.
             _ if let Some(home) = elsewhere => return self.go_home(kind, id, home, decided).await,
             NotPrepared::Changed if kind.answer() != Answer::None => {
-                self.refuse_and_keep(kind, &ClientError::NeedReprepare).await?;
+                self.refuse_and_keep(kind, &ClientError::NeedReprepare).await?
             }
             NotPrepared::Refused(_) if kind == Kind::SendLongData => {
                 self.drop_unanswered(None).await?;
@@ -127,17 +128,13 @@ impl Session {
                     self.forget_warnings().await?;
                 }
             }
-            NotPrepared::Refused(_) if kind == Kind::StmtFetch => {
-                self.refuse_fetch(id).await?;
-            }
+            NotPrepared::Refused(_) if kind == Kind::StmtFetch => self.refuse_fetch(id).await?,
             NotPrepared::Refused(refusal) if kind.answer() != Answer::None => {
                 self.keep_types(kind, id);
                 self.answer_here(kind, &refusal).await?;
                 self.state.note_error(self.links.state_mut());
             }
-            _ => {
-                self.refuse_statement(kind, id).await?;
-            }
+            _ => self.refuse_here(kind, &ClientError::UnknownStatement { id }).await?,
         }
         Err(Stop::Answered)
     }
@@ -149,9 +146,10 @@ impl Session {
             return Err(self.unreached(why, decided).await);
         }
         *decided = Decided::plainly_to(home).with_orders_of(decided);
-        match self.state.prepared.as_ref().and_then(|all| all.get(id)?.id_at(home)) {
-            Some(here) => Ok(here),
-            None => Err(self.refuse_statement(kind, id).await.into()),
+        // The connection may be another one than that over which it was prepared.
+        match self.statement_here(kind, id, true).await? {
+            Ok(here) => Ok(here),
+            Err(why) => Box::pin(self.go_without(kind, id, why, decided)).await,
         }
     }
 
@@ -220,10 +218,5 @@ impl Session {
         self.state.note_failed(Some(&error));
         self.release_error();
         Ok(())
-    }
-
-    /// Answers the command in the backlog: the statement is not there any more.
-    async fn refuse_statement(&mut self, kind: Kind, id: u32) -> Result<(), Ending> {
-        self.refuse_here(kind, &ClientError::UnknownStatement { id }).await
     }
 }

@@ -39,12 +39,11 @@ impl Session {
         if has_room {
             self.complete_front().await?;
         }
-        match self.io.whole_front().filter(|_| has_room) {
-            Some(payload) => {
-                put_message(&mut parts, 0, payload);
-                self.state.put_parts_back(id, parts);
-            }
-            None => self.close_at_all(id).await?,
+        if let Some(payload) = self.io.whole_front().filter(|_| has_room) {
+            put_message(&mut parts, 0, payload);
+            self.state.put_parts_back(id, parts);
+        } else {
+            self.close_at_all(id).await?;
         }
         self.skip_command().await.map(drop)
     }

@@ -291,3 +291,43 @@ fn a_reset_of_a_statement_tells_of_the_transaction() {
         assert_eq!(answer[..4], [0, 0, 0, 3], "in a transaction, with autocommit");
     });
 }
+
+#[test]
+fn c16_a_statement_that_the_writer_refuses_is_prepared_again_at_home() {
+    play(async || {
+        let mut config = pair_of_servers();
+        config.variables.multiplexing = true;
+        let Scene { mut servers, mut client, mut writer, mut reader, .. } = scene(config).await;
+        let sql = b"SELECT a FROM t WHERE b = ?";
+        let id = prepare(&mut client, &mut reader, sql, 1).await;
+        run(&mut client, &mut writer, "CREATE TEMPORARY TABLE x (a INT)").await;
+        // What binds the session to the writer is no transaction.
+        drop(reader);
+        let execution = [&id[..], b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        client.send_command(Kind::StmtExecute, &execution).await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        writer.err(1461, "42000", "Can't create more than max_prepared_stmt_count statements").await;
+        let mut reader = servers.accept().await;
+        reader.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut reader, 1).await;
+        reader.expect_command(Kind::StmtExecute, &execution).await;
+        reader.ok().await;
+        client.expect_ok().await;
+    });
+}
+
+#[test]
+fn c16_a_statement_that_the_writer_refuses_does_not_leave_its_transaction() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let sql = b"SELECT a FROM t WHERE b = ?";
+        let id = prepare(&mut client, &mut reader, sql, 1).await;
+        writer.status |= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut writer, "BEGIN").await;
+        let execution = [&id[..], b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        client.send_command(Kind::StmtExecute, &execution).await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        writer.err(1461, "42000", "Can't create more than max_prepared_stmt_count statements").await;
+        client.expect_err(1461).await;
+    });
+}
