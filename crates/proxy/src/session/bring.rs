@@ -119,7 +119,7 @@ impl Session {
             // What it cannot do there it can do where it was prepared.
             _ if let Some(home) = elsewhere => return self.go_home(kind, id, home, decided).await,
             NotPrepared::Changed if kind.answer() != Answer::None => {
-                self.refuse_and_keep(kind, &ClientError::NeedReprepare).await?
+                self.refuse_and_keep(kind, &ClientError::NeedReprepare).await?;
             }
             NotPrepared::Refused(_) if kind == Kind::SendLongData => {
                 self.drop_unanswered(None).await?;

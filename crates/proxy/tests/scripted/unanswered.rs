@@ -26,7 +26,8 @@ fn c01_a_close_that_gets_no_connection_has_no_reply() {
             let mut reader = servers.accept().await;
             reader.expect_command(Kind::StmtPrepare, b"SELECT a FROM t WHERE b = ?").await;
             prepared(&mut reader, 1).await;
-            (one.read().await, one.read().await);
+            one.read().await;
+            one.read().await;
             one.send_query("BEGIN").await;
             let mut writer = servers.accept().await;
             writer.status |= StatusFlags::IN_TRANSACTION;
@@ -92,7 +93,7 @@ fn c01_values_that_cannot_be_kept_close_their_statement() {
         two.send_query("SELECT SLEEP(9)").await;
         expect_close(&mut server, 1).await;
         server.expect_query("SELECT SLEEP(9)").await;
-        one.send_command(Kind::SendLongData, &[&id[..], b"\0\0", &[b'x'; 2 << 20]].concat()).await;
+        one.send_command(Kind::SendLongData, &[&id[..], b"\0\0", &vec![b'x'; 2 << 20]].concat()).await;
         sleep(ms(200)).await;
         server.ok().await;
         two.expect_ok().await;
