@@ -88,6 +88,8 @@ pub(crate) struct Control {
     recalled: Cell<bool>,
     /// Whether the statement waits for its delay, or for its place under a limit.
     pub(crate) delayed: Cell<bool>,
+    /// KILLs of statements that were sent, and that the session has not taken note of.
+    pub(crate) shots: Cell<u32>,
     /// What binds the session to its connection while it waits for its client.
     pin: Cell<Option<Pin>>,
     /// When that began, in milliseconds since the session did.
@@ -112,6 +114,7 @@ impl Control {
             quit: Cell::new(false),
             recalled: Cell::new(false),
             delayed: Cell::new(false),
+            shots: Cell::new(0),
             pin: Cell::new(None),
             pinned_ms: Cell::new(0),
             own_limit: Cell::new(None),
@@ -277,6 +280,7 @@ impl Control {
 
     /// From now until [`release`](Self::release), no statement is sent.
     pub(crate) fn hold(&self) {
+        self.shots.set(self.shots.get() + 1);
         self.turns.hold();
     }
 

@@ -316,7 +316,7 @@ impl Session {
     fn next_phase(&self) -> Phase {
         let asks = self.control.running.is_warned()
             || self.may_ask_what_is_set()
-            || self.hides_write()
+            || self.state.hides_write()
             || self.may_judge()
             || self.may_learn();
         match asks {
@@ -342,7 +342,7 @@ impl Session {
         if let Some(warned) = self.control.running.take_warned() {
             self.log_warnings(warned).await?;
         }
-        if self.hides_write() {
+        if self.state.hides_write() {
             Box::pin(self.ask_what_was_written()).await?;
         }
         if self.may_ask_what_is_set() {
@@ -396,10 +396,6 @@ impl Session {
     /// The state of the command that runs, to be changed.
     fn flight(&mut self) -> &mut InFlight {
         self.flight.begin()
-    }
-
-    fn is_in_transaction(&self) -> bool {
-        self.state.in_transaction()
     }
 
     /// The client may have set how long it may be idle.

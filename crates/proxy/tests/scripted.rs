@@ -110,6 +110,7 @@ mod scripted {
     mod together;
     mod together_prepared;
     mod tunnel;
+    mod unanswered;
     mod unhealthy;
     mod waited;
     mod warnings;

@@ -16,6 +16,8 @@ pub struct LinkState {
     pub status: StatusFlags,
     /// It is in no schema, as its server does not let the session into its own.
     pub lacks_schema: bool,
+    /// A KILL was too late for the statement that it was meant for, and may hit the next one.
+    pub may_be_hit: bool,
     /// What binds the session to it.
     pub pins: Pins,
 }
@@ -35,7 +37,7 @@ impl LinkState {
     /// State of a connection to a server that has told `status` and has the settings of this
     /// version.
     pub const fn new(status: StatusFlags, applied: u64) -> Self {
-        Self { applied, status, lacks_schema: false, pins: Pins::new() }
+        Self { applied, status, lacks_schema: false, may_be_hit: false, pins: Pins::new() }
     }
 
     /// Whether a rule has the connection shared, over which a statement runs that changes this.

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use wire::reply::Event;
 
 use super::Session;
+use super::kill::note_shots;
 use super::links::Links;
 use super::segments::{At, Wrong, settle, work_at};
 use super::state::Past;
@@ -38,6 +39,7 @@ impl Session {
             debug_assert!(backend.connection().is_free(), "c01: a reply without a reader is owed");
         }
         self.control.end_statement();
+        note_shots(&self.control, self.links.state_mut(), self.state.last.ran.end);
         self.pause_or_end();
         if self.state.take_retold() {
             self.links.release_error(&mut self.state);

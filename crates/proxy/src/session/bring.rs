@@ -30,9 +30,6 @@ impl Session {
             return Ok(());
         };
         let home = prepared.home;
-        if kind == Kind::StmtClose {
-            return Err(self.close_everywhere().await.into());
-        }
         if kind == Kind::StmtReset && !prepared.is_at_home() && prepared.id_at(hostgroup).is_none() {
             return Err(self.reset_nothing(kind, id).await.into());
         }
@@ -61,7 +58,15 @@ impl Session {
         let mut parts = self.state.take_parts(kind, id);
         let known_as = match self.statement_here(kind, id, has_parts).await? {
             Ok(known_as) => known_as,
-            Err(why) => Box::pin(self.go_without(kind, id, why, decided, &mut parts)).await?,
+            Err(why) => match Box::pin(self.go_without(kind, id, why, decided)).await {
+                Err(stop) if kind == Kind::SendLongData || matches!(stop, Stop::Elsewhere) => {
+                    // Parts that came later are behind them.
+                    parts.append(&mut self.state.take_parts(kind, id));
+                    self.state.put_parts_back(id, parts);
+                    return Err(stop);
+                }
+                here => here?,
+            },
         };
         if !parts.is_empty() && kind != Kind::StmtReset {
             Box::pin(self.send_parts(known_as, parts)).await?;
@@ -106,44 +111,31 @@ impl Session {
         id: u32,
         why: NotPrepared,
         decided: &mut Decided,
-        parts: &mut Vec<u8>,
     ) -> Result<u32, Stop> {
         let home = self.state.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
         let may_go = |home: &u32| *home != self.state.here && self.may_run_elsewhere(kind, decided);
         let elsewhere = home.filter(may_go);
         match why {
-            NotPrepared::Lost(error) => {
-                let stop = self.set_up_failed(kind, &error, decided).await;
-                if matches!(stop, Stop::Elsewhere) {
-                    self.state.put_parts_back(id, std::mem::take(parts));
-                }
-                return Err(stop);
-            }
+            NotPrepared::Lost(error) => return Err(self.set_up_failed(kind, &error, decided).await),
             // What it cannot do there it can do where it was prepared.
-            _ if let Some(home) = elsewhere => {
-                let here = self.go_home(kind, id, home, decided).await;
-                if matches!(here, Err(Stop::Elsewhere)) {
-                    self.state.put_parts_back(id, std::mem::take(parts));
-                }
-                return here;
-            }
+            _ if let Some(home) = elsewhere => return self.go_home(kind, id, home, decided).await,
             NotPrepared::Changed if kind.answer() != Answer::None => {
                 self.refuse_and_keep(kind, &ClientError::NeedReprepare).await?;
             }
             NotPrepared::Refused(_) if kind == Kind::SendLongData => {
-                self.keep_part(id, std::mem::take(parts)).await?;
+                self.drop_unanswered(None).await?;
+                if !self.links.has_warnings() {
+                    // The client has not been refused anything.
+                    self.forget_warnings().await?;
+                }
             }
-            NotPrepared::Refused(_) if kind == Kind::StmtFetch => {
-                self.refuse_fetch(id).await?;
-            }
+            NotPrepared::Refused(_) if kind == Kind::StmtFetch => self.refuse_fetch(id).await?,
             NotPrepared::Refused(refusal) if kind.answer() != Answer::None => {
                 self.keep_types(kind, id);
                 self.answer_here(kind, &refusal).await?;
                 self.state.note_error(self.links.state_mut());
             }
-            _ => {
-                self.refuse_statement(kind, id).await?;
-            }
+            _ => self.refuse_statement(kind, id).await?,
         }
         Err(Stop::Answered)
     }
@@ -168,9 +160,10 @@ impl Session {
             return Err(self.unreached(why, decided).await);
         }
         *decided = Decided::plainly_to(home).with_orders_of(decided);
-        match self.state.prepared.as_ref().and_then(|all| all.get(id)?.id_at(home)) {
-            Some(here) => Ok(here),
-            None => Err(self.refuse_statement(kind, id).await.into()),
+        // The connection may be another one than that over which it was prepared.
+        match self.statement_here(kind, id, true).await? {
+            Ok(here) => Ok(here),
+            Err(why) => Box::pin(self.go_without(kind, id, why, decided)).await,
         }
     }
 
@@ -246,7 +239,6 @@ impl Session {
     async fn refuse_statement(&mut self, kind: Kind, id: u32) -> Result<(), Ending> {
         match kind {
             Kind::StmtExecute => self.refuse_and_keep(kind, &ClientError::NeedReprepare).await,
-            _ if kind.answer() == Answer::None => self.skip_command().await.map(drop),
             _ => self.refuse_here(kind, &ClientError::UnknownStatement { id }).await,
         }
     }

@@ -76,12 +76,7 @@ impl Session {
     /// What a hint names, or the last transaction of the session where a rule says.
     pub(super) fn fresh_for(&self, verdict: &Verdict) -> Option<Fresh> {
         let has_readers = self.worker.settings().causal.has_readers;
-        Fresh::new(verdict, |hostgroup| self.last_gtid(hostgroup), has_readers)
-    }
-
-    /// The last transaction of the session in a hostgroup.
-    pub(super) fn last_gtid(&self, hostgroup: u32) -> Option<Gtid> {
-        self.state.gtids.as_ref()?.last(hostgroup)
+        Fresh::new(verdict, |hostgroup| self.state.last_gtid(hostgroup), has_readers)
     }
 
     /// Whether the session has left something in this hostgroup that its statements need, so that
@@ -213,6 +208,13 @@ impl Session {
             None => ClientError::Interrupted,
         };
         Err(self.refuse_here(*kind, &error).await.into())
+    }
+}
+
+impl SessionState {
+    /// The last transaction of the session in a hostgroup.
+    pub(super) fn last_gtid(&self, hostgroup: u32) -> Option<Gtid> {
+        self.gtids.as_ref()?.last(hostgroup)
     }
 }
 

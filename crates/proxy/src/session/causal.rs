@@ -195,7 +195,7 @@ impl Session {
     /// binary logs tell what servers have, these count, but they do not tell MariaDB's.
     fn asked_gtid(&self, verdict: &Verdict) -> Option<Gtid> {
         let has_readers = self.worker.settings().causal.has_readers;
-        let gtid = named(verdict, |hostgroup| self.last_gtid(hostgroup));
+        let gtid = named(verdict, |hostgroup| self.state.last_gtid(hostgroup));
         gtid.filter(|gtid| !has_readers || matches!(gtid, Gtid::MariaDb(_)))
     }
 

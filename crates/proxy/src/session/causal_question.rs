@@ -17,6 +17,7 @@ use super::Session;
 use super::causal::Awaited;
 use super::decided::Decided;
 use super::links::Links;
+use super::state::SessionState;
 use super::stop::Stop;
 use crate::causal::machine;
 use crate::counts::Counter;
@@ -91,12 +92,6 @@ impl Session {
             self.links.remember(&self.state, awaited);
         }
         answer
-    }
-
-    /// Whether the server has to be asked for what the statement that was answered has written.
-    #[inline]
-    pub(super) fn hides_write(&self) -> bool {
-        self.state.gtids.as_ref().is_some_and(|gtids| gtids.untold.is_some())
     }
 
     /// Asks for the transaction that the reply has hidden, and tells the client the end of that.
@@ -183,6 +178,14 @@ impl Session {
             Ok(replies) => Ok(replies.first().and_then(|reply| reply.only_row()).map(<[u8]>::to_vec)),
             Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
         }
+    }
+}
+
+impl SessionState {
+    /// Whether the server has to be asked for what the statement that was answered has written.
+    #[inline]
+    pub(super) fn hides_write(&self) -> bool {
+        self.gtids.as_ref().is_some_and(|gtids| gtids.untold.is_some())
     }
 }
 

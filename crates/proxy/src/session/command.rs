@@ -12,6 +12,7 @@ use wire::{Capabilities, Codec as _};
 use super::Session;
 use super::decided::Decided;
 use super::ids::Look;
+use super::kill::note_shots;
 use super::links::Links;
 use super::lost::is_about_transactions;
 use super::phase::Phase;
@@ -52,6 +53,7 @@ impl Session {
     pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Phase, Ending>> {
         ready!(self.poll_may_send())?;
         if self.control.take_spared() {
+            note_shots(&self.control, self.links.state_mut(), None);
             self.make_idle();
             if self.may_keep_error() {
                 return Poll::Ready(Ok(Phase::KeepingError));

@@ -103,12 +103,17 @@ impl Session {
         self.screen_execution(kind, None, decided)
     }
 
-    /// Closes the statement of the command in the backlog at all servers that have it.
+    /// Closes the statement of the command in the backlog, which has no reply, at all servers.
     pub(super) async fn close_everywhere(&mut self) -> Result<(), Ending> {
-        let known = self.state.prepared.as_mut().zip(statement_id(self.io.front()));
-        let places = known.map(|(all, id)| all.close(id)).unwrap_or_default();
         self.measure_own(Kind::StmtClose, self.io.front());
+        let id = statement_id(self.io.front());
         self.skip_command().await?;
+        if let Some(id) = id { self.close_at_all(id).await } else { Ok(()) }
+    }
+
+    /// Forgets a statement, and closes it at all servers that have it.
+    pub(super) async fn close_at_all(&mut self, id: u32) -> Result<(), Ending> {
+        let places = self.state.prepared.as_mut().map(|all| all.close(id)).unwrap_or_default();
         for (hostgroup, known_as) in places {
             self.close_at(hostgroup, known_as).await?;
         }
@@ -203,11 +208,6 @@ impl Links {
             return false;
         }
         known_as == Some(id) && (kind != Kind::StmtExecute || prepared.has_types_at(state.here))
-    }
-
-    /// Whether a transaction is open at another server than this statement's own.
-    fn in_transaction_elsewhere(&self, state: &SessionState, home: u32) -> bool {
-        self.session(state).transaction.is_some_and(|hostgroup| hostgroup != home)
     }
 }
 

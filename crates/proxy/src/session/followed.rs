@@ -38,7 +38,7 @@ impl Session {
         let is_of_use = if is_replica {
             self.worker.is_any(backend, false) == Some(false) && !self.has_readers(hostgroup)
         } else {
-            self.is_in_transaction() || !self.is_left_behind(backend)
+            self.state.in_transaction() || !self.is_left_behind(backend)
         };
         if is_of_use {
             // The server may have refused.

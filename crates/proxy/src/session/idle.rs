@@ -30,7 +30,8 @@ impl Session {
         if !self.links.away.others.is_empty() {
             self.make_others_idle();
         }
-        if !self.shares(hostgroup) {
+        let may_be_hit = self.links.connection().is_some_and(|link| link.state().may_be_hit);
+        if !self.shares(hostgroup) || may_be_hit && self.links.is_promised() {
             return self.break_promise();
         }
         let pin = self.links.pin(&self.state);
@@ -68,8 +69,8 @@ impl Session {
     /// Makes a connection idle that nothing binds to the session.
     pub(super) fn make_one_idle(&mut self, mut backend: Backend) {
         let hostgroup = backend.server().hostgroup();
-        if backend.connection().state().lacks_schema {
-            // No other session may have it, and the next command asks for the schema again.
+        if backend.connection().state().lacks_schema || backend.connection().state().may_be_hit {
+            // No other session may have it, and the next command asks for a missing schema again.
             let last_id = self.state.last.results.last_id();
             if !last_id.is_at(backend.connection().serial()) {
                 part(backend);

@@ -92,6 +92,8 @@ impl Session {
             // The session is woken when its server is found to be down.
             let work = poll_fn(|cx| match watched.off() {
                 Some(off) if off.breaks_off() => Poll::Ready(Err("it is of no use any more")),
+                // A KILL that is on its way must not hit it.
+                _ if control.is_held() => Poll::Pending,
                 _ => work.as_mut().poll(cx),
             });
             control.until(Signal::Stop, timeout(limit, work)).await

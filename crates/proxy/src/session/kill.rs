@@ -10,6 +10,7 @@ use pool::{Explained, Reason, Standing};
 use tokio::task::spawn_local;
 use wire::Capabilities;
 use wire::command::Kind;
+use wire::reply::End;
 
 use super::Session;
 use crate::client::login::ok;
@@ -22,7 +23,9 @@ use crate::mail::{Request, Verdict};
 use crate::sock::{Input, Sock};
 use crate::statement::Kill;
 use crate::statement::kill::What;
+use crate::taps::errors::INTERRUPTED;
 use session::identity::Stranger;
+use session::link::LinkState;
 use upstream::{Backend, Target};
 
 impl Session {
@@ -177,6 +180,17 @@ impl Session {
             thread_id: backend.connection().thread_id()?,
             identity: self.identity.for_own_use(self.worker.shared.connection_id(), stranger),
         })
+    }
+}
+
+/// Takes note of KILLs that were sent to the server of `link`, for a statement that has `ended` so:
+/// one that has not interrupted it may hit the next one.
+pub(super) fn note_shots(control: &Control, link: Option<&mut LinkState>, ended: Option<End>) {
+    let hits = u32::from(matches!(ended, Some(End::Err { code: INTERRUPTED })));
+    if control.shots.replace(0) > hits
+        && let Some(link) = link
+    {
+        link.may_be_hit = true;
     }
 }
 

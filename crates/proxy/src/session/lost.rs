@@ -51,7 +51,7 @@ impl Session {
         }
         self.lose_backend();
         // That it was idle before counts on.
-        self.control.note_transaction(self.worker.now(), self.is_in_transaction());
+        self.control.note_transaction(self.worker.now(), self.state.in_transaction());
         Ok(())
     }
 
@@ -126,7 +126,7 @@ impl Session {
         if let Some(prepared) = &mut self.state.prepared {
             prepared.forget_awaited();
         }
-        let (Loss::Nothing | Loss::Transaction) = self.links.loss(&self.state) else {
+        let loss @ (Loss::Nothing | Loss::Transaction) = self.links.loss(&self.state) else {
             let error = match gone {
                 Gone::Closed | Gone::Refused | Gone::NotOnly => ClientError::server_lost(&server),
                 Gone::Off(off) => ClientError::server_off(&server, off),
@@ -167,8 +167,8 @@ impl Session {
             self.send_once_more(command);
             return Ok(());
         }
-        if kind == Some(Kind::Ping) && self.links.pipelined.is_empty() && unanswered != Unanswered::RolledBack
-        {
+        let loses_nothing = loss == Loss::Nothing && unanswered != Unanswered::RolledBack;
+        if kind == Some(Kind::Ping) && self.links.pipelined.is_empty() && loses_nothing {
             // The proxy itself is alive.
             self.reply(seq, &ok(self.capabilities(), self.state.status)).await?;
             self.answered_here(0);

@@ -10,6 +10,7 @@ use querylog::{AuditEvent, Port};
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::MessageScanner;
+use wire::reply::Answer;
 
 use super::Session;
 use super::ids::Look;
@@ -165,8 +166,12 @@ impl Session {
         !is_lent
     }
 
-    /// Answers the command in the backlog with the reason why it got no server.
+    /// Answers the command in the backlog with the reason why it got no server, if it has a reply.
     pub(super) async fn refuse_unserved(&mut self, why: AcquireError) -> Result<(), Ending> {
+        if self.io.kind_in_backlog().is_some_and(|kind| kind.answer() == Answer::None) {
+            let error = if let AcquireError::Proxy(error) = &why { Some(error) } else { None };
+            return Box::pin(self.drop_unanswered(error)).await;
+        }
         self.measure_refused();
         match why {
             AcquireError::Proxy(error) => {

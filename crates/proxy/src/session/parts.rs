@@ -1,35 +1,52 @@
-//! Parts of values (`COM_STMT_SEND_LONG_DATA`) of a statement that the backend in use does not have
-//! and refuses to prepare now: the next transaction may only read, say. Servers do not answer that
-//! command. So the parts are kept, and go out as soon as the statement is there, at the latest in
-//! front of its execution.
+//! Parts of values (`COM_STMT_SEND_LONG_DATA`) that get no connection, or whose statement the
+//! backend in use does not have and refuses to prepare now: the next transaction may only read,
+//! say. Servers do not answer that command. So the parts are kept, and go out as soon as the
+//! statement is there, at the latest in front of its execution.
 
 use std::future::poll_fn;
 use std::task::Poll;
 
-use wire::command::{Kind, STATEMENT_ID};
+use wire::command::{Kind, STATEMENT_ID, statement_id};
 use wire::frame::{HEADER_LEN, Header, put_message};
 
 use super::Session;
 use crate::ending::Ending;
+use crate::error::ClientError;
 use crate::limits::PARTS_BYTES_MAX;
 
 impl Session {
-    /// Keeps the part in the backlog behind these, if they are not too many.
-    pub(super) async fn keep_part(&mut self, id: u32, mut parts: Vec<u8>) -> Result<(), Ending> {
-        let len = self.io.backlog.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
-        if parts.len() + HEADER_LEN + len <= PARTS_BYTES_MAX {
-            self.complete_front().await?;
-            if let Some(payload) = self.io.whole_front() {
-                put_message(&mut parts, 0, payload);
+    /// Drops the command in the backlog, which has no reply and cannot be sent: its client would
+    /// take an error for the reply to the next command. A part of a value is kept, and a lost
+    /// transaction is told with the next statement.
+    pub(super) async fn drop_unanswered(&mut self, error: Option<&ClientError>) -> Result<(), Ending> {
+        if let Some(error @ ClientError::TransactionLost { .. }) = error {
+            self.state.transaction.rolled_back = Some(Box::new(error.clone()));
+        }
+        self.measure_refused();
+        match self.io.first_of_backlog() {
+            Some((Kind::SendLongData, payload)) if let Some(id) = statement_id(payload) => {
+                self.keep_part(id).await
             }
+            _ => self.skip_command().await.map(drop),
+        }
+    }
+
+    /// Keeps the part in the backlog behind those that are kept. If they are too many the statement
+    /// is closed: it must not be executed without them.
+    async fn keep_part(&mut self, id: u32) -> Result<(), Ending> {
+        let mut parts = self.state.take_parts(Kind::SendLongData, id);
+        let len = self.io.backlog.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
+        let has_room = parts.len() + HEADER_LEN + len <= PARTS_BYTES_MAX;
+        if has_room {
+            self.complete_front().await?;
+        }
+        if let Some(payload) = self.io.whole_front().filter(|_| has_room) {
+            put_message(&mut parts, 0, payload);
             self.state.put_parts_back(id, parts);
+        } else {
+            self.close_at_all(id).await?;
         }
-        self.skip_command().await?;
-        if !self.links.has_warnings() {
-            // The client has not been refused anything.
-            self.forget_warnings().await?;
-        }
-        Ok(())
+        self.skip_command().await.map(drop)
     }
 
     /// Sends parts to the backend in use, which knows the statement by this number.

@@ -36,22 +36,6 @@ pub(super) enum NotPrepared {
 }
 
 impl Session {
-    /// Whether the command changes what texts mean, while statements that were prepared before are
-    /// not at the backend in use: they would be prepared as other ones afterwards.
-    pub(super) fn has_to_prepare(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
-        let Some(all) = &self.state.prepared else { return false };
-        let change = match kind {
-            Kind::StmtExecute | Kind::StmtBulkExecute => self.state.prepared_change(kind, input),
-            // What it changes is changed when it is executed.
-            Kind::StmtPrepare => None,
-            _ => decided.change.as_deref(),
-        };
-        let sets_modes =
-            |change: &Change| change.sets_modes() || change.runs_stored_code() && !decided.is_believed();
-        let sets_modes = kind == Kind::InitDb || change.is_some_and(sets_modes);
-        sets_modes && !all.missing_at(decided.hostgroup(), self.state.modes()).is_empty()
-    }
-
     /// Prepares them there; from then on they bind the connection to the session. Those that the
     /// server refuses now, while tables are locked, say, the client has to prepare again. An error
     /// if the connection is lost with that.
@@ -225,6 +209,24 @@ impl Session {
             }
         }
         Err(self.write_to_client(&reply.bytes).await.into())
+    }
+}
+
+impl SessionState {
+    /// Whether the command changes what texts mean, while statements that were prepared before are
+    /// not at the backend in use: they would be prepared as other ones afterwards.
+    pub(super) fn has_to_prepare(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
+        let Some(all) = &self.prepared else { return false };
+        let change = match kind {
+            Kind::StmtExecute | Kind::StmtBulkExecute => self.prepared_change(kind, input),
+            // What it changes is changed when it is executed.
+            Kind::StmtPrepare => None,
+            _ => decided.change.as_deref(),
+        };
+        let sets_modes =
+            |change: &Change| change.sets_modes() || change.runs_stored_code() && !decided.is_believed();
+        let sets_modes = kind == Kind::InitDb || change.is_some_and(sets_modes);
+        sets_modes && !all.missing_at(decided.hostgroup(), self.modes()).is_empty()
     }
 }
 

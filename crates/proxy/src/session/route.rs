@@ -146,7 +146,7 @@ impl Session {
             || decided.next == Next::Commit
             || self.may_lack_writes(decided)
             || self.has_to_wait(kind)
-            || self.has_to_prepare(kind, input, decided))
+            || self.state.has_to_prepare(kind, input, decided))
     }
 
     /// Whether there is as much of the command as the decision takes.

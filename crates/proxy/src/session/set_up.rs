@@ -2,7 +2,7 @@
 //! answered here.
 
 use route::{Route, Sighting};
-use wire::command::{Kind, STATEMENT_ID, statement_id};
+use wire::command::{Kind, STATEMENT_ID};
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
@@ -82,9 +82,8 @@ impl Session {
 
     async fn make_fit(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
         self.obey_orders(kind, decided);
-        let known = self.state.prepared.as_ref().zip(statement_id(self.io.front()));
-        if kind == Kind::StmtClose && !known.is_some_and(|(all, id)| all.is_anywhere(id)) {
-            return Err(self.close_everywhere().await.into());
+        if kind == Kind::StmtClose {
+            return Err(Box::pin(self.close_everywhere()).await.into());
         }
         self.flight().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup());
         self.flight().ahead = self.ahead(kind, decided);
@@ -107,7 +106,7 @@ impl Session {
         if decided.plan.effects.intersects(NEEDS_LAST_ID) {
             self.bring_last_id(kind, decided).await?;
         }
-        if self.has_to_prepare(kind, &self.io.backlog, decided)
+        if self.state.has_to_prepare(kind, &self.io.backlog, decided)
             && let Err(error) = Box::pin(self.prepare_before()).await?
         {
             return Err(self.set_up_failed(kind, &error, decided).await);
@@ -293,8 +292,11 @@ impl Session {
         Ok(())
     }
 
-    /// Answers the command in the backlog with an error.
+    /// Answers the command in the backlog with an error, if it has a reply.
     pub(super) async fn refuse_here(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
+        if kind.answer() == Answer::None {
+            return Box::pin(self.drop_unanswered(Some(error))).await;
+        }
         self.begin_own(kind);
         self.refuse_counted(error).await
     }

@@ -333,6 +333,46 @@ fn c03_a_kill_by_another_user_does_not_hit_who_has_the_connection_next() {
 }
 
 #[test]
+fn c03_a_late_kill_does_not_hit_who_has_the_connection_next() {
+    for is_hit in [false, true] {
+        play(async || {
+            let mut config = shared();
+            config.variables.connect_timeout_server_max = Duration::from_secs(20);
+            let (stage, mut servers) = stage(config);
+            let (mut one, id) = log_in_with_id(&stage, &options()).await;
+            let mut server = first_query(&mut one, &mut servers).await;
+            one.send_query("DO SLEEP(60)").await;
+            server.expect_query("DO SLEEP(60)").await;
+            let mut killer = log_in(&stage).await;
+            killer.send_query(&format!("KILL QUERY {id}")).await;
+            let mut side = servers.accept().await;
+            side.expect_query("KILL QUERY 7").await;
+            let mut two = log_in(&stage).await;
+            two.send_query("SELECT 2").await;
+            side.ok().await;
+            killer.expect_ok().await;
+            if is_hit {
+                server.err(1317, "70100", "Query execution was interrupted").await;
+                one.expect_err(1317).await;
+                server.expect_query("SHOW WARNINGS LIMIT 2").await;
+                let row = ["Error", "1317", "Query execution was interrupted"].map(Some);
+                server.rows(&["Level", "Code", "Message"], &[&row]).await;
+                logs_in_again(&mut server).await;
+                return;
+            }
+            // The server had ended the statement before: its flag stays for the next one.
+            server.ok().await;
+            one.expect_ok().await;
+            assert_eq!(server.next_command().await, None, "it is closed");
+            let mut server = servers.accept().await;
+            server.expect_query("SELECT 2").await;
+            server.ok().await;
+            two.expect_ok().await;
+        });
+    }
+}
+
+#[test]
 fn a_connection_is_shared_again_when_a_kill_was_refused() {
     play(async || {
         let Aimed { mut two, mut other, mut server, side, one: _one, .. } = Aimed::by("KILL").await;

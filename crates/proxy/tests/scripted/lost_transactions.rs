@@ -6,7 +6,7 @@ use wire::command::Kind;
 
 use super::lost::{next, scene, scene_of};
 use super::support::{
-    begin, config as usual, expect_alive, expect_nothing_left, pair_of_servers, play, run, settle,
+    begin, config as usual, expect_alive, expect_nothing_left, messages, pair_of_servers, play, run, settle,
 };
 
 #[test]
@@ -35,6 +35,23 @@ fn c14_a_transaction_that_is_lost_is_told_with_the_next_statement() {
             expect_nothing_left(&stage).await;
         });
     }
+}
+
+#[test]
+fn c14_a_ping_that_was_sent_behind_begin_tells_that_the_transaction_is_lost() {
+    play(async || {
+        let (_stage, _servers, mut client, mut db) = scene().await;
+        client.send_bytes(&[messages(0, &[b"\x03BEGIN"]), messages(0, &[b"\x0e"])].concat()).await;
+        db.expect_query("BEGIN").await;
+        db.status |= StatusFlags::IN_TRANSACTION;
+        db.ok().await;
+        assert_eq!(db.read_command().await, [Kind::Ping as u8]);
+        drop(db);
+        client.packets().expect_seq(1);
+        client.expect_ok().await;
+        client.packets().expect_seq(1);
+        assert_eq!(client.read().await[0], 0xff);
+    });
 }
 
 #[test]

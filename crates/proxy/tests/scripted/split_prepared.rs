@@ -330,3 +330,19 @@ fn c08_a_prepared_read_does_not_leave_its_transaction() {
         client.expect_err(1615).await;
     });
 }
+
+#[test]
+fn c16_a_statement_that_the_writer_refuses_does_not_leave_its_transaction() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let sql = b"SELECT a FROM t WHERE b = ?";
+        let id = prepare(&mut client, &mut reader, sql, 1).await;
+        writer.status |= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut writer, "BEGIN").await;
+        let execution = [&id[..], b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        client.send_command(Kind::StmtExecute, &execution).await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        writer.err(1461, "42000", "Can't create more than max_prepared_stmt_count statements").await;
+        client.expect_err(1461).await;
+    });
+}

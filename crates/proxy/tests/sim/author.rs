@@ -56,8 +56,7 @@ pub(super) enum Step {
 pub(super) fn next(world: &World, (me, session): (u64, u32), written: &mut u64, twin: &Session) -> Step {
     let dice = &world.dice;
     if world.happens(world.faults.kills) {
-        let may_be_query = !(world.is_split && world.scopes.has_pins);
-        return Step::Kill { client: dice.below(world.clients), only_query: may_be_query && !dice.one_in(3) };
+        return Step::Kill { client: dice.below(world.clients), only_query: !dice.one_in(3) };
     }
     if world.happens(world.faults.vanishing) {
         let text = text(world, me, written, twin);

@@ -127,7 +127,6 @@ impl World {
     /// The world of this seed with these faults.
     pub(super) fn with(seed: u64, dice: Dice, faults: Faults) -> Rc<Self> {
         let scopes = Scopes::roll(&dice);
-        let faults = if scopes.causal.is_some() { Faults { kills: 0, ..faults } } else { faults };
         let clients = if scopes.is_crowded { 8 } else { 2 };
         Rc::new(Self {
             seed,

@@ -238,7 +238,7 @@ impl Inner {
 
     /// Whether a transaction is open there.
     pub(super) fn is_in_transaction(&self) -> bool {
-        self.session.is_in_transaction()
+        self.session.state.in_transaction()
     }
 }
 

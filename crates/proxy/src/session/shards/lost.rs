@@ -29,7 +29,7 @@ impl Role {
 impl Session {
     /// Whether a transaction is open, at home or at a shard.
     pub(in crate::session) fn has_transaction(&self) -> bool {
-        self.is_in_transaction() || self.links.away.role.has_transaction()
+        self.state.in_transaction() || self.links.away.role.has_transaction()
     }
 
     /// Servers were switched off: inner sessions leave them, as this one does.

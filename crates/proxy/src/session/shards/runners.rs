@@ -256,7 +256,7 @@ impl Runner {
                 return refuse(queue, self.inner.session.capabilities()).await;
             }
             let session = &mut self.inner.session;
-            let mut was_open = session.is_in_transaction();
+            let mut was_open = session.state.in_transaction();
             for (at, client) in queue.by_ref().enumerate() {
                 session.io = client;
                 if let Err(ending) = session.run_as_inner().await {
@@ -274,11 +274,11 @@ impl Runner {
                     };
                     self.told.push((self.branches.get(at).copied().unwrap_or(self.number), reply));
                 }
-                if was_open && !session.is_in_transaction() {
+                if was_open && !session.state.in_transaction() {
                     // What is left would commit each change of its own.
                     break;
                 }
-                was_open = session.is_in_transaction();
+                was_open = session.state.in_transaction();
             }
             refuse(queue, session.capabilities()).await;
             session.io = Io::new(no_client(), Vec::new());

@@ -129,7 +129,7 @@ impl Session {
         let mut reply = None;
         let place = committed::Place::Home;
         match verdict(&parts) {
-            _ if !self.is_in_transaction() || self.state.begins_later() => {}
+            _ if !self.state.in_transaction() || self.state.begins_later() => {}
             Verdict::Committed if parts.iter().any(|part| part.wrote) => {
                 let said = self.ask(text).await?;
                 parts.push(Part { place, wrote: wrote_at_home, refusal: error_of(&said) });
@@ -163,7 +163,7 @@ impl Session {
     /// that are in the transaction, before the statement in the backlog. The payload of the error
     /// if not all that was changed lasts.
     pub(super) async fn commit_everywhere(&mut self) -> Result<Result<(), Vec<u8>>, Ending> {
-        let is_at_home = self.is_in_transaction() || self.state.begins_later();
+        let is_at_home = self.state.in_transaction() || self.state.begins_later();
         match self.commit_with(b"COMMIT").await? {
             Ok(None) if is_at_home => Ok(error_of(&self.ask(b"COMMIT").await?).map_or(Ok(()), Err)),
             other => Ok(other.map(drop)),
@@ -267,7 +267,7 @@ impl Session {
         hostgroup: u32,
         slot: usize,
     ) -> Result<Result<Inner, Vec<u8>>, Ending> {
-        let is_open = self.is_in_transaction() || self.state.begins_later();
+        let is_open = self.state.in_transaction() || self.state.begins_later();
         if !is_open {
             let autocommit = self.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
             let shards = self.links.away.role.shards();
@@ -309,7 +309,7 @@ impl Session {
     /// Rolls the open transaction back at shards, and at home.
     pub(super) async fn roll_back_everywhere(&mut self) -> Result<(), Ending> {
         self.roll_back_at_shards().await?;
-        if self.is_in_transaction() || self.state.begins_later() {
+        if self.state.in_transaction() || self.state.begins_later() {
             self.ask(b"ROLLBACK").await?;
         }
         Ok(())
@@ -335,7 +335,7 @@ impl Session {
     /// Whether the open transaction is one that shards cannot be in.
     pub(super) fn keeps_home(&mut self) -> Option<ClientError> {
         let is_special = self.links.away.role.shards().transaction.is_special
-            && (self.is_in_transaction() || self.state.begins_later());
+            && (self.state.in_transaction() || self.state.begins_later());
         let (part, reason) = if is_special {
             (
                 "a transaction that SET TRANSACTION has set up",

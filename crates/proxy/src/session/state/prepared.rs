@@ -217,11 +217,6 @@ impl Registry {
         !self.by_id.iter().all(is_safe)
     }
 
-    /// Whether any connection has it.
-    pub(crate) fn is_anywhere(&self, id: u32) -> bool {
-        self.get(id).is_some_and(|prepared| prepared.places() > 0)
-    }
-
     /// Whether a statement lives at this hostgroup that could not be prepared there again, where
     /// texts mean what they do in `modes`.
     pub(crate) fn is_bound_to(&self, hostgroup: u32, modes: u64) -> bool {

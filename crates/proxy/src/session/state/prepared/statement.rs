@@ -186,11 +186,6 @@ impl Prepared {
         self.places.iter().any(|place| place.hostgroup != hostgroup)
     }
 
-    /// How many servers have it.
-    pub(crate) const fn places(&self) -> usize {
-        self.places.len()
-    }
-
     /// The types of its parameters, as they were sent last, and the version that the session's
     /// settings had then.
     pub(crate) fn types(&self) -> Option<(&[u8], u64)> {
