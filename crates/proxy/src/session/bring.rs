@@ -29,8 +29,13 @@ impl Session {
             }
             return Ok(());
         };
-        let home = prepared.home;
-        if kind == Kind::StmtReset && !prepared.is_at_home() && prepared.id_at(hostgroup).is_none() {
+        let (home, is_at_home, is_here) =
+            (prepared.home, prepared.is_at_home(), prepared.id_at(hostgroup).is_some());
+        if kind == Kind::StmtReset && !is_here && (!is_at_home || hostgroup != home) {
+            // Its cursor and its values are elsewhere, and end with the statement there.
+            if let Some(known_as) = self.state.prepared.as_mut().and_then(|all| all.leave_home(id)) {
+                self.close_at(home, known_as).await?;
+            }
             return Err(self.reset_nothing(kind, id).await.into());
         }
         // A value that was sent before is not there. A cursor ends with the next execution.

@@ -34,7 +34,7 @@ impl Session {
             }
             None if moves => self.decide_with_meaning(prepared, payload),
             // Its answer tells a status: that of the transaction is the client's.
-            None if kind == Kind::StmtReset && !stays => {
+            None if kind == Kind::StmtReset => {
                 Decided::plainly_to(session.transaction.unwrap_or(prepared.home))
             }
             None => Decided::plainly_to(prepared.home),

@@ -87,14 +87,16 @@ impl Session {
         }
         self.flight().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup());
         self.flight().ahead = self.ahead(kind, decided);
-        let fresh = self.has_to_see(decided);
-        let reached = if fresh.is_some() || self.awaits_writes(decided) {
+        // A cursor is read, and values are kept, where the statement is, whatever is to be seen.
+        let may_see = !matches!(kind, Kind::StmtFetch | Kind::StmtReset | Kind::SendLongData);
+        let fresh = self.has_to_see(decided).filter(|_| may_see);
+        let reached = if fresh.is_some() || may_see && self.awaits_writes(decided) {
             // Boxed: most must see nothing.
             Box::pin(self.reach_seeing(kind, fresh, decided)).await
         } else {
             match self.reach(decided).await {
                 // The connection in use was exchanged for one that has proven nothing.
-                Ok(reached) if self.awaits_writes(decided) => {
+                Ok(reached) if may_see && self.awaits_writes(decided) => {
                     Box::pin(self.see_awaited(kind, decided, reached)).await
                 }
                 reached => reached,

@@ -174,3 +174,22 @@ fn c12_an_execution_that_the_writer_refuses_does_not_run_at_a_late_reader() {
         run(client, writer, "DELETE FROM t").await;
     });
 }
+
+#[test]
+fn c17_a_cursor_is_read_at_a_reader_that_lacks_later_writes() {
+    play(async || {
+        let mut scene = Scene::begin().await;
+        let Scene { client, writer, reader, .. } = &mut scene;
+        let id = prepare_at_reader(client, reader).await;
+        let opening = |id: &[u8]| [id, b"\x01\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        client.send_command(Kind::StmtExecute, &opening(&id)).await;
+        reader.expect_command(Kind::StmtExecute, &opening(b"\x07\0\0\0")).await;
+        reader.ok().await;
+        client.expect_ok().await;
+        write(client, writer, 2).await;
+        client.send_command(Kind::StmtFetch, &[&id[..], b"\x01\0\0\0"].concat()).await;
+        reader.expect_command(Kind::StmtFetch, b"\x07\0\0\0\x01\0\0\0").await;
+        reader.end_of_rows().await;
+        assert_eq!(client.read().await[0], 0xfe);
+    });
+}

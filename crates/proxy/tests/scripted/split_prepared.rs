@@ -289,6 +289,12 @@ fn a_reset_of_a_statement_tells_of_the_transaction() {
         scene.client.send_command(Kind::StmtReset, b"\x07\0\0\0").await;
         let answer = scene.client.read().await;
         assert_eq!(answer[..4], [0, 0, 0, 3], "in a transaction, with autocommit");
+        // A cursor ends with the statement at the reader.
+        let mut scene = in_transaction(b"SELECT a FROM t WHERE b = ?", 1).await;
+        scene.client.send_command(Kind::StmtReset, b"\x07\0\0\0").await;
+        scene.reader.expect_command(Kind::StmtClose, b"\x07\0\0\0").await;
+        let answer = scene.client.read().await;
+        assert_eq!(answer[..4], [0, 0, 0, 3]);
     });
 }
 

@@ -80,14 +80,14 @@ pub(super) fn next(world: &World, (me, session): (u64, u32), written: &mut u64, 
     if scopes.has_pins && dice.one_in(3) {
         return pinning(world, (me, session), twin);
     }
-    if scopes.has_pipelines && !world.is_split && dice.one_in(20) {
+    if scopes.has_pipelines && dice.one_in(20) {
         let fetches = u32::from(dice.one_in(2)) * 4 + u32::from(dice.one_in(2));
         return Step::Cursor { execution: of_rows(world, me), fetches };
     }
     match dice.below(20) {
         0 => Step::Commands(vec![Command::Ping]),
         1 => Step::Pause(dice.pause(THINKING_MS)),
-        2 if twin.commits_at_once() || world.faults.unreachable == 0 => Step::Enter(world.some_schema()),
+        2 => Step::Enter(world.some_schema()),
         3 if dice.one_in(2) => Step::Reset,
         4..=6 => Step::Commands(vec![Command::Execute(execution(world, me, written))]),
         7 => Step::Close(execution(world, me, written).text),
@@ -128,7 +128,7 @@ fn plain_read(world: &World, me: u64) -> Command {
             let letter = if world.dice.one_in(20) { "x" } else { "" };
             Command::Text(format!("SELECT CAST('{letter}{tag}' AS SIGNED)"))
         }
-        4 if world.scopes.causal.is_none() => Command::Execute(rows_of(world.whose_rows(me))),
+        4 => Command::Execute(rows_of(world.whose_rows(me))),
         _ => Command::Text(format!("SELECT id FROM t WHERE owner = {}", world.whose_rows(me))),
     }
 }
@@ -148,10 +148,7 @@ fn pipeline(world: &World, me: u64, written: &mut u64, twin: &Session) -> Vec<Co
         match dice.below(10) {
             0 => all.push(Command::Ping),
             1 => all.push(Command::ResetStatement(execution.text)),
-            2 if len > 1
-                && world.scopes.dialect == Dialect::MariaDb
-                && !execution.text.starts_with("INSERT") =>
-            {
+            2 if len > 1 && world.scopes.dialect == Dialect::MariaDb => {
                 all.push(Command::Prepare(execution.text.clone()));
                 all.push(Command::ExecuteLast(execution));
             }

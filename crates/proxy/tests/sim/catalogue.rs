@@ -12,7 +12,6 @@ pub(super) fn execution(world: &World, me: u64, written: &mut u64) -> Execution 
         0 => ("SELECT 'all', @@time_zone".to_owned(), Vec::new()),
         1 => ("SELECT 'all', DATABASE()".to_owned(), Vec::new()),
         2 => (format!("SELECT 'c{me}', @@character_set_client"), Vec::new()),
-        3 | 4 if world.scopes.causal.is_some() => ("SELECT 'all', DATABASE()".to_owned(), Vec::new()),
         3 => (format!("SELECT id FROM t WHERE owner = {}", world.whose_rows(me)), Vec::new()),
         4 => return rows_of(world.whose_rows(me)),
         5 => {

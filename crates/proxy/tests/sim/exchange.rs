@@ -10,8 +10,6 @@ use super::model::Answer;
 
 /// `ER_NEED_REPREPARE`.
 const NEEDS_PREPARING: u16 = 1615;
-/// `ER_UNKNOWN_STMT_HANDLER`.
-const UNKNOWN_STATEMENT: u16 = 1243;
 
 impl Player {
     /// Commands that are sent before the first answer is read.
@@ -24,8 +22,7 @@ impl Player {
         self.sent = self.world.acknowledged.now();
         for command in commands {
             let handle = command.needs().and_then(|text| pair.handles.get_mut(text));
-            // An execution that went nowhere has told its types to no server.
-            let may_omit = !self.world.dice.one_in(4) && self.world.faults.unreachable == 0;
+            let may_omit = !self.world.dice.one_in(4);
             let sent = command.send(&mut pair.client, handle, may_omit).await;
             if self.sent(sent) == Then::Leave {
                 self.doubt(&pair.twin, commands.iter().filter_map(Command::statement));
@@ -78,9 +75,8 @@ impl Player {
                 }
                 pair.twin.succeed();
                 // They do not tell that a transaction is lost, the next statement does; but the
-                // flag is gone. A statement may be reset at another server than the transaction's.
-                let is_elsewhere = matches!(command, Command::ResetStatement(_)) && self.world.is_split;
-                if self.world.faults.loses_connections() || is_elsewhere {
+                // flag is gone.
+                if self.world.faults.loses_connections() {
                     return Then::Go;
                 }
                 self.compare(&Answer::OK, pair.twin.status(), &got, &what, false)
@@ -112,11 +108,7 @@ impl Player {
     /// or types that were told before another `SET NAMES` are not known at a new connection.
     fn needs_preparing<T>(&self, execution: &Execution, got: &Result<T, ClientError>) -> bool {
         let Err(ClientError::Server(error)) = got else { return false };
-        match error.code {
-            NEEDS_PREPARING => self.world.is_split || !execution.params.is_empty(),
-            UNKNOWN_STATEMENT => self.world.is_split,
-            _ => false,
-        }
+        error.code == NEEDS_PREPARING && (self.world.is_split || !execution.params.is_empty())
     }
 
     /// Gives up the handle of a statement that has to be prepared anew.

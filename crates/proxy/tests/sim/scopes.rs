@@ -87,7 +87,7 @@ impl Scopes {
         Self {
             dialect: *dice.pick(&[Dialect::MariaDb, Dialect::MariaDb, Dialect::MySql8, Dialect::MySql9]),
             has_pipelines: dice.one_in(2),
-            has_pins: causal.is_none() && dice.one_in(2),
+            has_pins: dice.one_in(2),
             is_crowded: dice.one_in(4),
             cached: dice.one_in(4).then(|| Cached::roll(dice)),
             causal,

@@ -32,7 +32,7 @@ pub(super) fn text(world: &World, me: u64, written: &mut u64, twin: &Session) ->
         7 => format!("SET autocommit = {}", u8::from(!dice.one_in(3))),
         8 => "SELECT nothing".to_owned(),
         // With a server, what it generated for one of several statements at once may be lost.
-        9 if !world.faults.loses_connections() && !world.is_split => "SELECT LAST_INSERT_ID()".to_owned(),
+        9 if !world.faults.loses_connections() => "SELECT LAST_INSERT_ID()".to_owned(),
         10 | 11 => format!("SELECT id FROM t WHERE owner = {}", world.whose_rows(me)),
         12..=14 => {
             *written += 1;

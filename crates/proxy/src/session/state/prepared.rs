@@ -338,6 +338,16 @@ impl Registry {
         }
     }
 
+    /// Forgets a cursor of a statement and parts of its values, with the statement where they are.
+    /// Returns its number there; nothing if there are none.
+    pub(crate) fn leave_home(&mut self, id: u32) -> Option<u32> {
+        let prepared = self.get(id).filter(|prepared| prepared.is_at_home())?;
+        let (home, known_as) = (prepared.home, prepared.id_at(prepared.home)?);
+        self.note_parts(known_as, home, false);
+        self.keep_home(known_as, home, false);
+        self.leave_place(id, home)
+    }
+
     /// Parts of a value are sent for the statement that the server of this hostgroup knows as `id`,
     /// or it forgets them.
     pub(crate) fn note_parts(&mut self, id: u32, hostgroup: u32, has_parts: bool) {
