@@ -6,7 +6,7 @@ use super::log::Lines;
 use super::shared::config;
 use super::support::{first_query, log_in, play, secs, session_in, settle, stage};
 
-const DROPPED: &str = "a connection that nobody used is dropped";
+const DROPPED: &str = "an idle connection is dropped";
 
 /// What is logged when a connection on the shelf ends in this way.
 async fn logged(wanted: bool, last_words: bool) -> Vec<String> {
