@@ -87,9 +87,17 @@ impl Session {
         let hostgroup = session.transaction.or(anywhere).unwrap_or(self.state.account.hostgroup());
         let mut decided = Decided::plainly_to(hostgroup);
         let known = self.state.prepared.as_ref().zip(statement_id(payload));
+        let is_last = statement_id(payload) == Some(LAST_STATEMENT);
+        if let Some((all, id)) = known.filter(|_| !is_last)
+            && all.client_id_of(id, hostgroup).is_some()
+        {
+            // The server calls another statement of the session so.
+            decided.refuse(ClientError::UnknownStatement { id });
+            return decided;
+        }
         let awaited = known.and_then(|(all, id)| all.executed(id, hostgroup));
         // To MySQL it is a number like others.
-        let means_last = statement_id(payload) == Some(LAST_STATEMENT) && kind.answer() != Answer::None;
+        let means_last = is_last && kind.answer() != Answer::None;
         if let Some(what) = awaited {
             return self.execute_as(kind, what, decided);
         }

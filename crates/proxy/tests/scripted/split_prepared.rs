@@ -69,8 +69,9 @@ fn c16_a_prepared_read_goes_where_it_belongs_each_time() {
         client.send_command(Kind::StmtClose, b"\x07\0\0\0").await;
         reader.expect_command(Kind::StmtClose, b"\x07\0\0\0").await;
         writer.expect_command(Kind::StmtClose, b"\x02\0\0\0").await;
+        // The writer calls the other one so.
         client.send_command(Kind::StmtExecute, b"\x07\0\0\0\0\x01\0\0\0\0\0\x06\0\0\0").await;
-        writer.expect_command(Kind::StmtExecute, b"\x07\0\0\0\0\x01\0\0\0\0\0\x06\0\0\0").await;
+        client.expect_err(1243).await;
     });
 }
 
@@ -350,5 +351,27 @@ fn c16_a_statement_that_the_writer_refuses_does_not_leave_its_transaction() {
         writer.expect_command(Kind::StmtPrepare, sql).await;
         writer.err(1461, "42000", "Can't create more than max_prepared_stmt_count statements").await;
         client.expect_err(1461).await;
+    });
+}
+
+/// Servers call their first statements the same. What the client has closed is not executed as the
+/// other one.
+#[test]
+fn c16_a_closed_statement_is_not_executed_as_another() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let read = prepare(&mut client, &mut reader, b"SELECT a FROM t WHERE b = ?", 7).await;
+        let write = prepare(&mut client, &mut writer, b"UPDATE t SET a = ?", 7).await;
+        let execution = |id: [u8; 4]| [&id[..], b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        client.send_command(Kind::StmtClose, &read).await;
+        reader.expect_command(Kind::StmtClose, b"\x07\0\0\0").await;
+        for kind in [Kind::SendLongData, Kind::StmtExecute] {
+            client.send_command(kind, &execution(read)).await;
+        }
+        client.expect_err(1243).await;
+        client.send_command(Kind::StmtExecute, &execution(write)).await;
+        writer.expect_command(Kind::StmtExecute, &execution([7, 0, 0, 0])).await;
+        writer.ok().await;
+        client.expect_ok().await;
     });
 }
