@@ -36,11 +36,12 @@ pub enum Loss {
 impl LinkState {
     /// State of a connection to a server that has told `status` and has the settings of this
     /// version.
-    pub const fn new(status: StatusFlags, applied: u64) -> Self {
-        Self { applied, status, lacks_schema: false, may_be_hit: false, pins: Pins::new() }
+    pub fn new(status: StatusFlags, applied: u64) -> Self {
+        Self { applied, status, lacks_schema: false, may_be_hit: false, pins: Pins::default() }
     }
 
-    /// Whether a rule has the connection shared, over which a statement runs that changes this.
+    /// Takes note of what a rule says about sharing the connection. The statement that runs over it
+    /// makes this `change`.
     pub fn note_multiplex(&mut self, multiplex: Multiplex, change: Option<&mut Change>) {
         match multiplex {
             Multiplex::Off => self.pins.note(Mark::begin(Pin::Rule)),

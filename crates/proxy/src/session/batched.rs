@@ -98,7 +98,7 @@ impl Session {
         let is_usual = self.state.status.contains(StatusFlags::AUTOCOMMIT)
             && !self.state.status.contains(StatusFlags::IN_TRANSACTION)
             && self.links.away.is_admitted
-            && self.links.is_free()
+            && self.links.is_unpinned()
             && state.gtids.is_none()
             && !self.flight.taps.compares()
             && self.worker.rate_to_client().is_none();

@@ -5,7 +5,7 @@ use wire::StatusFlags;
 
 use super::links::Links;
 use super::state::{Past, SessionState};
-use crate::state::{Mark, Pin};
+use crate::state::{Mark, Pin, Pins};
 use session::link::{LinkState, Loss};
 use session::unjudged::{CODE, Calls};
 use upstream::Backend;
@@ -65,14 +65,19 @@ impl Links {
         Some(one.connection().state())
     }
 
+    /// The pins at each of them, and its hostgroup.
+    fn pins(&self) -> impl Iterator<Item = (&Pins, u32)> {
+        self.bound().map(|backend| (&backend.connection().state().pins, backend.server().hostgroup()))
+    }
+
     /// Whether there are no pins.
-    pub(super) fn is_free(&self) -> bool {
-        self.bound().all(|backend| backend.connection().state().pins.is_empty())
+    pub(super) fn is_unpinned(&self) -> bool {
+        self.pins().all(|(pins, _)| pins.is_empty())
     }
 
     /// Whether there are pins of these kinds.
-    pub(super) fn has_pins(&self, pins: &[Pin]) -> bool {
-        self.bound().any(|backend| backend.connection().state().pins.has_any(pins))
+    pub(super) fn has_pins(&self, kinds: &[Pin]) -> bool {
+        self.pins().any(|(pins, _)| pins.has_any(kinds))
     }
 
     /// Nothing that stored code has left binds the session to the connection in use any more.
@@ -128,15 +133,11 @@ impl Links {
 
     /// Why the session cannot leave a hostgroup, and which.
     pub(super) fn lock(&self) -> Option<(Pin, u32)> {
-        self.bound().find_map(|backend| {
-            Some((backend.connection().state().pins.lock()?, backend.server().hostgroup()))
-        })
+        self.pins().find_map(|(pins, hostgroup)| Some((pins.lock()?, hostgroup)))
     }
 
     /// What keeps reads where the session is, and where that is.
     pub(super) fn hold(&self) -> Option<(Hold, u32)> {
-        self.bound().find_map(|backend| {
-            Some((backend.connection().state().pins.hold()?, backend.server().hostgroup()))
-        })
+        self.pins().find_map(|(pins, hostgroup)| Some((pins.hold()?, hostgroup)))
     }
 }

@@ -64,7 +64,7 @@ impl Session {
             && *state.client_addr == *known.client_addr
             && state.flag_in == known.flag_in
             && state.status & (STATUS | StatusFlags::IN_TRANSACTION) == known.status
-            && self.links.is_free()
+            && self.links.is_unpinned()
             && !state.has_released_error()
             && state.trace.is_none()
             && self.links.away.others.is_empty()
@@ -81,7 +81,7 @@ impl Session {
             orders.is_always && orders.text.is_none() && orders.verdict.next_query_flag_in.is_none()
         });
         let is_screened = routing.routes().firewall.is_some() || routing.routes().injections.is_some();
-        if !is_always || is_screened || !self.links.is_free() || !self.links.away.others.is_empty() {
+        if !is_always || is_screened || !self.links.is_unpinned() || !self.links.away.others.is_empty() {
             return;
         }
         self.worker.cached.learn(Known {

@@ -140,7 +140,7 @@ impl Session {
             && self.io.backlog.is_empty()
             && self.links.in_use.is_some()
             && self.links.pipelined.is_empty()
-            && (self.links.is_free() || self.links.has_only_pins(&CODE))
+            && (self.links.is_unpinned() || self.links.has_only_pins(&CODE))
     }
 
     /// Asks for definitions, and for those that these lead to.

@@ -205,17 +205,11 @@ impl Links {
         if kind == Kind::StmtClose && prepared.is_elsewhere(state.here) || !prepared.unsent.is_empty() {
             return false;
         }
-        let known_as = prepared.id_at(state.here);
-        let hostgroup = state.here;
-        if kind == Kind::StmtExecute
-            && (prepared.is_for_once(hostgroup) || prepared.has_other_columns_at(hostgroup))
-        {
-            return false;
-        }
-        if kind == Kind::SendLongData && prepared.is_anothers(hostgroup) {
-            return false;
-        }
-        known_as == Some(id) && (kind != Kind::StmtExecute || prepared.has_types_at(state.here))
+        let here = state.here;
+        let is_usual = || !prepared.is_for_once(here) && !prepared.has_other_columns_at(here);
+        prepared.id_at(here) == Some(id)
+            && (kind != Kind::StmtExecute || is_usual() && prepared.has_types_at(here))
+            && (kind != Kind::SendLongData || !prepared.is_anothers(here))
     }
 }
 

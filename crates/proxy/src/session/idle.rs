@@ -1,5 +1,5 @@
 //! Between two statements: connections that nothing binds to the session become idle, where
-//! another session may get them, and taken back with the next command if they are still there.
+//! another session may get them, and are taken back with the next command if they are still there.
 
 use super::Session;
 use crate::limits::SWEEP_INTERVAL;

@@ -28,6 +28,24 @@ async fn prepare_at_reader(client: &mut Client, reader: &mut Database) -> Vec<u8
     id
 }
 
+/// The reader, which has the execution, lacks the write, also after a wait: the writer is to
+/// prepare the read.
+async fn lack(Scene { writer, reader, .. }: &mut Scene) {
+    say(reader, "0").await;
+    reader.ok_with(5, 0).await;
+    reader.expect_command(Kind::StmtClose, b"\x07\0\0\0").await;
+    lack_after_wait(writer, reader).await;
+    writer.expect_command(Kind::StmtPrepare, PREPARED).await;
+}
+
+/// The reader lacks the write also after a wait, and the writer has it.
+async fn lack_after_wait(writer: &mut Database, reader: &mut Database) {
+    expect_wait(reader, 2).await;
+    reader.rows(&["now", "then"], &[&[Some("0"), Some("0")]]).await;
+    writer.expect_query(&format!("SELECT GTID_SUBTRACT('{UUID}:2', @@global.gtid_executed)")).await;
+    writer.rows(&["lacked"], &[&[Some("")]]).await;
+}
+
 /// The client has prepared a read at the reader, and writes again. It executes the read, and the
 /// reader has the execution with the question.
 async fn execute(scene: &mut Scene) {
@@ -55,15 +73,8 @@ fn c12_an_execution_that_was_dropped_is_the_writers_under_its_number() {
     play(async || {
         let mut scene = Scene::begin().await;
         execute(&mut scene).await;
-        let Scene { client, writer, reader, .. } = &mut scene;
-        say(reader, "0").await;
-        reader.ok_with(5, 0).await;
-        reader.expect_command(Kind::StmtClose, b"\x07\0\0\0").await;
-        expect_wait(reader, 2).await;
-        reader.rows(&["now", "then"], &[&[Some("0"), Some("0")]]).await;
-        writer.expect_query(&format!("SELECT GTID_SUBTRACT('{UUID}:2', @@global.gtid_executed)")).await;
-        writer.rows(&["lacked"], &[&[Some("")]]).await;
-        writer.expect_command(Kind::StmtPrepare, PREPARED).await;
+        lack(&mut scene).await;
+        let Scene { client, writer, .. } = &mut scene;
         prepared(writer, 2).await;
         writer.expect_command(Kind::StmtExecute, &execution(b"\x02\0\0\0")).await;
         writer.ok_with(6, 0).await;
@@ -140,10 +151,7 @@ fn c12_an_execution_that_the_writer_cannot_prepare_does_not_run_at_a_late_reader
         client.send_command(Kind::StmtExecute, &execution(&id)).await;
         reader.expect_command(Kind::InitDb, b"other").await;
         reader.ok().await;
-        expect_wait(reader, 2).await;
-        reader.rows(&["now", "then"], &[&[Some("0"), Some("0")]]).await;
-        writer.expect_query(&format!("SELECT GTID_SUBTRACT('{UUID}:2', @@global.gtid_executed)")).await;
-        writer.rows(&["lacked"], &[&[Some("")]]).await;
+        lack_after_wait(writer, reader).await;
         client.expect_err(1615).await;
         // The reader has caught up.
         client.send_command(Kind::StmtExecute, &execution(&id)).await;
@@ -159,15 +167,8 @@ fn c12_an_execution_that_the_writer_refuses_does_not_run_at_a_late_reader() {
     play(async || {
         let mut scene = Scene::begin().await;
         execute(&mut scene).await;
-        let Scene { client, writer, reader, .. } = &mut scene;
-        say(reader, "0").await;
-        reader.ok_with(5, 0).await;
-        reader.expect_command(Kind::StmtClose, b"\x07\0\0\0").await;
-        expect_wait(reader, 2).await;
-        reader.rows(&["now", "then"], &[&[Some("0"), Some("0")]]).await;
-        writer.expect_query(&format!("SELECT GTID_SUBTRACT('{UUID}:2', @@global.gtid_executed)")).await;
-        writer.rows(&["lacked"], &[&[Some("")]]).await;
-        writer.expect_command(Kind::StmtPrepare, PREPARED).await;
+        lack(&mut scene).await;
+        let Scene { client, writer, .. } = &mut scene;
         writer.err(1146, "42S02", "Table 't' doesn't exist").await;
         client.expect_err(1146).await;
         // The reader has neither the statement nor an execution.

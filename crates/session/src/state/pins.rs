@@ -172,11 +172,6 @@ impl Pinned {
 }
 
 impl Pins {
-    /// None.
-    pub const fn new() -> Self {
-        Self(Vec::new())
-    }
-
     /// A statement has run that makes this mark.
     pub fn note(&mut self, mark: Mark) {
         match mark {
