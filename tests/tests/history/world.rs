@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use e2e::{Backend, Proxy, Setup, WAIT_MAX, admin};
 use testkit::client::{Client, Options};
 use testkit::server::{PASSWORD, USER};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::load::prepare;
 use crate::relay::Relay;
@@ -17,6 +17,8 @@ use crate::writer::Clock;
 
 /// How often a client tries to connect.
 const CONNECT_INTERVAL: Duration = Duration::from_millis(5);
+/// Longest time of one login.
+const LOGIN_MAX: Duration = Duration::from_secs(10);
 /// `max_staleness_ms` of [`BOUNDED`]. Clocks of the proxy count whole microseconds.
 const BOUND: Duration = Duration::from_micros(100_002);
 
@@ -87,9 +89,12 @@ impl Site {
     pub(crate) async fn connect(&self) -> Client {
         let deadline = Instant::now() + WAIT_MAX;
         loop {
-            match self.try_connect().await {
-                Ok(client) => return client,
-                Err(error) => assert!(Instant::now() < deadline, "{:?}: {error}", self.options()),
+            // Of a process that is killed before it has accepted a connection, Linux does not always
+            // tell the other end.
+            match timeout(LOGIN_MAX, self.try_connect()).await {
+                Ok(Ok(client)) => return client,
+                Ok(Err(error)) => assert!(Instant::now() < deadline, "{:?}: {error}", self.options()),
+                Err(late) => assert!(Instant::now() < deadline, "{:?}: {late}", self.options()),
             }
             sleep(CONNECT_INTERVAL).await;
         }
