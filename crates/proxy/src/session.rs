@@ -75,6 +75,7 @@ mod causal;
 mod causal_ahead;
 mod causal_question;
 mod change_user;
+mod close;
 mod command;
 mod correction;
 mod decided;

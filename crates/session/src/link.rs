@@ -4,6 +4,7 @@ use route::Multiplex;
 use wire::StatusFlags;
 
 use crate::change::Change;
+use crate::places::Places;
 use crate::state::{Mark, Pin, Pins};
 
 /// State of one connection. It goes where the connection goes: another session that gets the
@@ -20,6 +21,8 @@ pub struct LinkState {
     pub may_be_hit: bool,
     /// What binds the session to it.
     pub pins: Pins,
+    /// The session's prepared statements that the server has.
+    pub places: Places,
 }
 
 /// What a session loses with a connection.
@@ -37,7 +40,22 @@ impl LinkState {
     /// State of a connection to a server that has told `status` and has the settings of this
     /// version.
     pub fn new(status: StatusFlags, applied: u64) -> Self {
-        Self { applied, status, lacks_schema: false, may_be_hit: false, pins: Pins::default() }
+        Self {
+            applied,
+            status,
+            lacks_schema: false,
+            may_be_hit: false,
+            pins: Pins::default(),
+            places: Places::default(),
+        }
+    }
+
+    /// Another session has the connection from now on, and its settings of this version.
+    pub fn change_hands(&mut self, applied: u64) {
+        let mut places = std::mem::take(&mut self.places);
+        places.clear();
+        // The room for them stays.
+        *self = Self { places, ..Self::new(self.status, applied) };
     }
 
     /// Takes note of what a rule says about sharing the connection. The statement that runs over it

@@ -155,6 +155,7 @@ impl Connection {
     /// It was reset: all statements are gone there, and no key was generated since.
     pub fn note_reset(&mut self) {
         self.known.statements.clear();
+        self.state.places.clear();
         self.known.last_id = Some(0);
         self.known.defaults.note_reset();
     }

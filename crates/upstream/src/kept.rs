@@ -193,10 +193,9 @@ impl Kept {
 
     /// Has `work` done with the connection that this ticket was given for, if it is still there,
     /// where it is.
-    pub fn with(&self, ticket: Ticket, work: impl FnOnce(&mut Backend)) {
-        if let Some(entry) = self.shelf.borrow_mut().get_mut(ticket) {
-            work(&mut entry.backend);
-        }
+    pub fn with<T>(&self, ticket: Ticket, work: impl FnOnce(Option<&mut Backend>) -> T) -> T {
+        let mut shelf = self.shelf.borrow_mut();
+        work(shelf.get_mut(ticket).map(|entry| &mut entry.backend))
     }
 
     /// The servers of a hostgroup to which there is a connection that this one could have.

@@ -10,7 +10,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use observe::counts::Counter;
-use session::link::LinkState;
 use tokio::time::{Instant, timeout};
 use wire::StatusFlags;
 use wire::frame::HEADER_LEN;
@@ -106,7 +105,7 @@ fn ready(worker: &Worker, mut backend: Backend, asker: &Asker<'_>) -> Lent {
     let link = backend.connection_mut();
     link.note_answered();
     link.join(worker, &server.endpoint().endpoint, asker.identity.connection_id);
-    *link.state_mut() = LinkState::new(link.state().status, asker.settings.version());
+    link.state_mut().change_hands(asker.settings.version());
     worker.counts.note(Counter::TookKept);
     Lent::Ready(backend)
 }

@@ -88,7 +88,7 @@ pub use failures::{AcquireError, is_about_schema};
 pub use idle_state::{Asker, Left};
 use initial::InitConnects;
 pub use internal_query::{InternalQuery, Reply, ask_in_front, drain_reply, internal_query};
-use kept::Kept;
+pub use kept::Kept;
 pub use login_state::LOST_AT_MARIADB;
 pub use open::{open, open_in};
 pub use pipeline::{Crossed, Expected, Owner, Progress, Segment};

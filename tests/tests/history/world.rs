@@ -89,8 +89,8 @@ impl Site {
     pub(crate) async fn connect(&self) -> Client {
         let deadline = Instant::now() + WAIT_MAX;
         loop {
-            // Of a process that is killed before it has accepted a connection, Linux does not always
-            // tell the other end.
+            // Of a process that is killed before it has accepted a connection, Linux does not
+            // always tell the other end.
             match timeout(LOGIN_MAX, self.try_connect()).await {
                 Ok(Ok(client)) => return client,
                 Ok(Err(error)) => assert!(Instant::now() < deadline, "{:?}: {error}", self.options()),

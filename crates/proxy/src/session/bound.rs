@@ -8,7 +8,7 @@ use super::state::{Past, SessionState};
 use crate::state::{Mark, Pin, Pins};
 use session::link::{LinkState, Loss};
 use session::unjudged::{CODE, Calls};
-use upstream::Backend;
+use upstream::{Backend, Kept};
 
 impl SessionState {
     /// What the session loses with this connection, if it is not a replica's.
@@ -55,7 +55,7 @@ impl Links {
     }
 
     /// The connections that others cannot have.
-    fn bound(&self) -> impl Iterator<Item = &Backend> {
+    pub(super) fn bound(&self) -> impl Iterator<Item = &Backend> {
         self.in_use.iter().chain(&self.away.others)
     }
 
@@ -63,6 +63,22 @@ impl Links {
     pub(super) fn at(&self, hostgroup: u32) -> Option<&LinkState> {
         let one = self.bound().find(|backend| backend.server().hostgroup() == hostgroup)?;
         Some(one.connection().state())
+    }
+
+    /// Has `read` look at what the connection to this hostgroup carries, if there is one: an idle
+    /// one, too, while no other session has it.
+    pub(super) fn look_at<T>(
+        &self,
+        kept: &Kept,
+        hostgroup: u32,
+        read: impl FnOnce(Option<&LinkState>) -> T,
+    ) -> T {
+        match (self.at(hostgroup), self.idle_at(hostgroup)) {
+            (None, Some((_, ticket))) => {
+                kept.with(ticket, |backend| read(backend.map(|backend| backend.connection().state())))
+            }
+            (bound, _) => read(bound),
+        }
     }
 
     /// The pins at each of them, and its hostgroup.

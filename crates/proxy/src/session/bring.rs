@@ -15,6 +15,7 @@ use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::taps::columns::Columns;
+use session::places::Came;
 use upstream::Full;
 
 impl Session {
@@ -25,16 +26,17 @@ impl Session {
         let hostgroup = self.state.here;
         let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
             for left in self.links.left_as(&self.state, id) {
-                self.close_at(hostgroup, left).await?;
+                self.close_as(left).await?;
             }
             return Ok(());
         };
-        let (home, is_at_home, is_here) =
-            (prepared.home, prepared.is_at_home(), prepared.id_at(hostgroup).is_some());
-        if kind == Kind::StmtReset && !is_here && (!is_at_home || hostgroup != home) {
+        let (home, is_at_home, serial) = (prepared.home, prepared.is_at_home(), prepared.serial);
+        let came = prepared.at(self.links.state()).map(|place| place.came);
+        if kind == Kind::StmtReset && came.is_none() && (!is_at_home || hostgroup != home) {
             // Its cursor and its values are elsewhere, and end with the statement there.
-            if let Some(known_as) = self.state.prepared.as_mut().and_then(|all| all.leave_home(id)) {
-                self.close_at(home, known_as).await?;
+            if let Some(all) = self.state.prepared.as_mut().filter(|_| is_at_home) {
+                all.leave_home(id, home);
+                self.close_at(home, serial).await?;
             }
             return Err(self.reset_nothing(kind, id).await.into());
         }
@@ -55,8 +57,8 @@ impl Session {
             self.links.is_away(&self.state)
                 && (can_be_prepared || self.links.text_with_answers(&self.state, id).is_some())
         };
-        let is_of_no_use = is_told && (prepared.is_for_once(hostgroup) || hears_of_others())
-            || has_parts && is_mariadb && prepared.is_anothers(hostgroup) && can_be_prepared;
+        let is_of_no_use = is_told && (came == Some(Came::ForOnce) || hears_of_others())
+            || has_parts && is_mariadb && came == Some(Came::Reused) && can_be_prepared;
         if is_of_no_use {
             self.close_here(id).await?;
         }
@@ -95,13 +97,13 @@ impl Session {
         id: u32,
         has_parts: bool,
     ) -> Result<Result<u32, NotPrepared>, Ending> {
-        let hostgroup = self.state.here;
-        if let Some(known_as) = self.state.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup)) {
+        let link = self.links.state();
+        if let Some(known_as) = self.state.prepared.as_ref().and_then(|all| all.get(id)?.id_at(link)) {
             return Ok(Ok(known_as));
         }
         if !has_parts && kind != Kind::StmtFetch {
             let typed = self.typed_by(kind, self.io.front(), id);
-            if let Some(known_as) = self.links.reuse_statement(&mut self.state, id, &typed) {
+            if let Some(known_as) = self.links.reuse_statement(&self.state, id, &typed) {
                 return Ok(Ok(known_as));
             }
         }
@@ -175,9 +177,9 @@ impl Session {
     /// An execution of this statement is about to be sent: if it has other columns there than the
     /// client knows, the answer says so.
     fn tell_columns(&mut self, kind: Kind, id: u32) {
-        let (caps, hostgroup, cursor) = (self.capabilities(), self.state.here, opens_cursor(self.io.front()));
+        let (caps, cursor) = (self.capabilities(), opens_cursor(self.io.front()));
         let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
-        let prepared = prepared.filter(|prepared| prepared.has_other_columns_at(hostgroup));
+        let prepared = prepared.filter(|prepared| prepared.has_other_columns_at(self.links.state()));
         if kind == Kind::StmtExecute
             && let Some(prepared) = prepared
         {
@@ -192,7 +194,7 @@ impl Session {
         let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
         let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return false };
         let is_stale = prepared.types().is_some_and(|(_, at)| !self.state.reads_as_at(at));
-        if !is_stale || prepared.has_types_at(self.state.here) {
+        if !is_stale || prepared.has_types_at(self.links.state()) {
             return false;
         }
         let caps = self.capabilities();

@@ -68,7 +68,7 @@ impl Session {
         let text = if kind == Kind::Query {
             self.statement(payload)
         } else {
-            let what = self.state.prepared.as_ref()?.executed(statement_id(payload)?, self.state.here)?;
+            let what = self.state.prepared.as_ref()?.executed(statement_id(payload)?, self.links.state())?;
             // A server executes it in the schema in which it was prepared.
             what.text.as_deref().filter(|_| what.modes == self.state.modes())?
         };

@@ -123,7 +123,7 @@ impl Session {
     fn sent_text<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
         match kind {
             Kind::Query => self.statement(payload),
-            _ => self.state.executed_text(payload).unwrap_or_default(),
+            _ => self.state.executed_text(self.links.state(), payload).unwrap_or_default(),
         }
     }
 

@@ -37,7 +37,7 @@ impl Session {
                 self.know_who();
                 let who = self.state.who.as_ref()?;
                 let id = statement_id(payload)?;
-                let what = self.state.prepared.as_ref()?.executed(id, hostgroup)?;
+                let what = self.state.prepared.as_ref()?.executed(id, self.links.state())?;
                 if what.digest_text.is_empty() {
                     return None;
                 }

@@ -11,8 +11,9 @@ use super::links::Links;
 use super::route::names_statement;
 use super::state::SessionState;
 use super::state::prepared::{Prepared, Preparing};
-use crate::ending::Ending;
 use crate::error::ClientError;
+use session::places::Came;
+use upstream::Kept;
 
 impl Session {
     /// Decides where a command for a prepared statement goes.
@@ -67,7 +68,11 @@ impl Session {
             judged = self.judge(text, true, asked, true).never_cached();
         }
         let Some(wanted) = judged.target() else { return judged };
-        let is_there = wanted == prepared.home || prepared.id_at(wanted).is_some();
+        let has_it = || {
+            let kept = &self.worker.upstream.kept;
+            self.links.look_at(kept, wanted, |link| prepared.at(link).is_some())
+        };
+        let is_there = wanted == prepared.home || has_it();
         let hostgroup = if is_there { wanted } else { prepared.home };
         // What it must see it must see there, too.
         let mut decided = Decided::plainly_to(hostgroup).with_orders_of(&mut judged);
@@ -89,13 +94,13 @@ impl Session {
         let known = self.state.prepared.as_ref().zip(statement_id(payload));
         let is_last = statement_id(payload) == Some(LAST_STATEMENT);
         if let Some((all, id)) = known.filter(|_| !is_last)
-            && all.client_id_of(id, hostgroup).is_some()
+            && all.client_id_of(id, self.links.at(hostgroup)).is_some()
         {
             // The server calls another statement of the session so.
             decided.refuse(ClientError::UnknownStatement { id });
             return decided;
         }
-        let awaited = known.and_then(|(all, id)| all.executed(id, hostgroup));
+        let awaited = known.and_then(|(all, id)| all.executed(id, self.links.at(hostgroup)));
         // To MySQL it is a number like others.
         let means_last = is_last && kind.answer() != Answer::None;
         if let Some(what) = awaited {
@@ -111,74 +116,54 @@ impl Session {
         self.screen_execution(kind, None, decided)
     }
 
-    /// Closes the statement of the command in the backlog, which has no reply, at all servers.
-    pub(super) async fn close_everywhere(&mut self) -> Result<(), Ending> {
-        self.measure_own(Kind::StmtClose, self.io.front());
-        let id = statement_id(self.io.front());
-        self.skip_command().await?;
-        if let Some(id) = id { self.close_at_all(id).await } else { Ok(()) }
-    }
-
-    /// Forgets a statement, and closes it at all servers that have it.
-    pub(super) async fn close_at_all(&mut self, id: u32) -> Result<(), Ending> {
-        let places = self.state.prepared.as_mut().map(|all| all.close(id)).unwrap_or_default();
-        for (hostgroup, known_as) in places {
-            self.close_at(hostgroup, known_as).await?;
-        }
-        Ok(())
-    }
-
     /// Takes note of a command for a prepared statement that is being sent to the backend.
     pub(super) fn note_prepared(&mut self, kind: Kind, payload: &[u8]) {
         let (caps, hostgroup, version) = (self.capabilities(), self.state.here, self.state.version());
         let Some(id) = statement_id(payload) else { return };
         let Some(all) = &mut self.state.prepared else { return };
+        let Some(link) = self.links.connection_mut() else { return };
         match kind {
-            Kind::StmtClose => {
-                all.close_at(id, hostgroup);
-                if let Some(link) = self.links.connection_mut() {
-                    link.statements_mut().close(id);
-                }
-            }
+            Kind::StmtClose => link.statements_mut().close(id),
+            Kind::SendLongData => link.statements_mut().bind(id),
+            Kind::StmtExecute if opens_cursor(payload) => link.statements_mut().bind(id),
+            _ => {}
+        }
+        let Some(client_id) = all.client_id_of(id, Some(link.state())) else { return };
+        match kind {
+            Kind::StmtClose => all.close_at(id, link.state_mut()),
             Kind::SendLongData => {
-                all.keep_home(id, hostgroup, true);
-                all.note_parts(id, hostgroup, true);
-                if let Some(link) = self.links.connection_mut() {
-                    link.statements_mut().bind(id);
-                }
+                all.keep_home(client_id, hostgroup, true);
+                all.note_parts(client_id, true);
             }
             Kind::StmtReset => {
-                all.keep_home(id, hostgroup, false);
-                all.note_parts(id, hostgroup, false);
+                all.keep_home(client_id, hostgroup, false);
+                all.note_parts(client_id, false);
             }
             Kind::StmtBulkExecute => {
-                let Some(prepared) = all.at(id, hostgroup) else { return };
-                prepared.note_own(hostgroup);
+                let Some(prepared) = all.get_mut(client_id) else { return };
+                if let Some(place) = link.state_mut().places.get_mut(prepared.serial) {
+                    place.note_own();
+                }
                 if let Some(change) = prepared.what.change.clone() {
                     self.propose(Box::new(change));
                 }
             }
             Kind::StmtExecute => {
-                all.keep_home(id, hostgroup, opens_cursor(payload));
-                if opens_cursor(payload)
-                    && let Some(backend) = &mut self.links.in_use
-                {
-                    backend.connection_mut().statements_mut().bind(id);
-                }
-                let Some(prepared) = all.at(id, hostgroup) else { return };
-                prepared.note_executed(hostgroup);
+                all.keep_home(client_id, hostgroup, opens_cursor(payload));
+                let Some(prepared) = all.get_mut(client_id) else { return };
+                prepared.note_executed();
+                let Some(place) = link.state_mut().places.get_mut(prepared.serial) else { return };
+                place.note_own();
                 if prepared.what.text.is_some()
                     && let Ok(execute) = StmtExecute::decode(payload, caps)
                     && let Ok(params) = execute.params(prepared.params(), caps)
                 {
                     let own = params.types_without_attributes(prepared.params(), caps);
-                    prepared.types_for(hostgroup, own, version);
-                    if let Some(backend) = &mut self.links.in_use
-                        && !backend.connection().is_mariadb()
-                    {
+                    prepared.types_for(place, own, version);
+                    if !link.is_mariadb() {
                         prepared.note_typed(&params, caps);
                         let now = prepared.types_of(&params, caps);
-                        backend.connection_mut().statements_mut().note_typed(id, now);
+                        link.statements_mut().note_typed(id, now);
                     }
                 }
                 if let Some(mut change) = prepared.what.change.clone() {
@@ -196,20 +181,22 @@ impl Session {
 impl Links {
     /// Whether the backend in use knows the statement by the number that the client does, and its
     /// types.
-    pub(super) fn is_known_here(&self, state: &SessionState, kind: Kind, input: &[u8]) -> bool {
+    pub(super) fn is_known_here(&self, kept: &Kept, state: &SessionState, kind: Kind, input: &[u8]) -> bool {
         let payload = input.get(HEADER_LEN..).unwrap_or_default();
         let Some(id) = statement_id(payload) else { return true };
         let Some(prepared) = state.prepared.as_ref().and_then(|all| all.get(id)) else {
             return self.left_as(state, id).is_empty();
         };
-        if kind == Kind::StmtClose && prepared.is_elsewhere(state.here) || !prepared.unsent.is_empty() {
-            return false;
-        }
-        let here = state.here;
-        let is_usual = || !prepared.is_for_once(here) && !prepared.has_other_columns_at(here);
-        prepared.id_at(here) == Some(id)
-            && (kind != Kind::StmtExecute || is_usual() && prepared.has_types_at(here))
-            && (kind != Kind::SendLongData || !prepared.is_anothers(here))
+        let link = self.state();
+        let Some(place) = prepared.at(link).filter(|place| place.statement.id == id) else { return false };
+        let is_usual = || place.came != Came::ForOnce && !prepared.has_other_columns_at(link);
+        prepared.unsent.is_empty()
+            && match kind {
+                Kind::StmtClose => !self.is_elsewhere(kept, prepared.serial),
+                Kind::StmtExecute => is_usual() && prepared.has_types_at(link),
+                Kind::SendLongData => place.came != Came::Reused,
+                _ => true,
+            }
     }
 }
 

@@ -124,7 +124,6 @@ impl Session {
             }
         }
         self.lose_backend();
-        self.was_lent(hostgroup);
     }
 
     /// Whether others may have the connection in use, and its session need never come back to it.
@@ -152,11 +151,9 @@ impl Session {
             return may_leave;
         }
         let Some((at, ticket)) = self.links.idle_at(hostgroup) else { return true };
-        let (mut needs_it, last_id) = (false, self.state.last.results.last_id());
-        self.worker
-            .upstream
-            .kept
-            .with(ticket, |backend| needs_it = last_id.is_at(backend.connection().serial()));
+        let last_id = self.state.last.results.last_id();
+        let needs = |backend: &mut Backend| last_id.is_at(backend.connection().serial());
+        let needs_it = self.worker.upstream.kept.with(ticket, |backend| backend.is_some_and(needs));
         if !needs_it {
             self.links.away.idle.swap_remove(at);
             self.was_lent(hostgroup);
@@ -166,7 +163,6 @@ impl Session {
 
     /// The session's connection to this hostgroup belongs to another session now, or is gone.
     pub(super) fn was_lent(&mut self, hostgroup: u32) {
-        self.state.was_lent(hostgroup);
         if hostgroup == self.state.here {
             self.control.about.set_backend(None);
         }
@@ -187,7 +183,6 @@ impl Session {
         if closes && let Some(backend) = self.links.in_use.take() {
             part(backend);
             self.lose_backend();
-            self.was_lent(self.state.here);
         }
     }
 

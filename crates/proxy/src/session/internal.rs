@@ -107,7 +107,7 @@ impl Session {
     fn connection(&self, status: StatusFlags, backend: &Backend, hold: Option<Hold>) -> Value {
         let (server, link) = (backend.server(), backend.connection());
         let hostgroup = server.hostgroup();
-        let prepared = self.state.prepared.as_ref().map(|all| all.ids_at(hostgroup)).unwrap_or_default();
+        let prepared = self.state.prepared.as_ref().map(|all| all.ids_at(link.state())).unwrap_or_default();
         let pairs = |swap: bool| {
             let pair = |&(here, id): &(u32, u32)| if swap { [id, here] } else { [here, id] };
             List(prepared.iter().map(|ids| List(pair(ids).map(plain).into())).collect())

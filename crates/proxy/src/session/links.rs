@@ -87,13 +87,18 @@ impl Links {
     }
 
     /// What the connection in use carries for the session.
+    pub(super) fn state(&self) -> Option<&LinkState> {
+        self.connection().map(Connection::state)
+    }
+
+    /// The same, to be changed.
     pub(super) fn state_mut(&mut self) -> Option<&mut LinkState> {
         self.connection_mut().map(Connection::state_mut)
     }
 
     /// Version of the session's settings that the connection in use has.
     pub(super) fn applied(&self) -> u64 {
-        self.connection().map_or(0, |link| link.state().applied)
+        self.state().map_or(0, |link| link.applied)
     }
 
     /// The connection in use has the settings of this version.

@@ -22,7 +22,7 @@ use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::sock::Input;
 use crate::taps::errors::INTERRUPTED;
-use session::link::Loss;
+use session::link::{LinkState, Loss};
 use session::ran::Ran;
 use session::unanswered::{Sent, Unanswered};
 use upstream::query;
@@ -239,7 +239,9 @@ impl Session {
             return None;
         }
         let running = &self.control.running;
-        command_that_runs(&self.state, &self.control, self.capabilities(), running.kind()?, running.bytes()?)
+        let link = self.links.state();
+        let (kind, bytes) = (running.kind()?, running.bytes()?);
+        command_that_runs((&self.state, link), &self.control, self.capabilities(), kind, bytes)
     }
 }
 
@@ -269,7 +271,7 @@ pub(super) const fn is_about_transactions(kind: Kind) -> bool {
 /// The command that runs, of this kind and so many bytes, as a packet of the client's, if all of it
 /// is known.
 pub(super) fn command_that_runs(
-    state: &SessionState,
+    (state, link): (&SessionState, Option<&LinkState>),
     control: &Control,
     caps: Capabilities,
     kind: Kind,
@@ -285,7 +287,7 @@ pub(super) fn command_that_runs(
             let mut payload = running.execution();
             // The client's own number of the statement.
             let all = state.prepared.as_ref()?;
-            let id = all.client_id_of(statement_id(&payload)?, state.here)?;
+            let id = all.client_id_of(statement_id(&payload)?, link)?;
             // Its values went before it.
             all.get(id).filter(|prepared| !prepared.ran_with_parts())?;
             payload.get_mut(STATEMENT_ID)?.copy_from_slice(&id.to_le_bytes());

@@ -127,7 +127,7 @@ impl Session {
     pub(super) fn shown_sent<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
         match kind {
             Kind::StmtExecute | Kind::StmtBulkExecute if self.worker.logs() => {
-                self.state.executed_text(payload).unwrap_or_default()
+                self.state.executed_text(self.links.state(), payload).unwrap_or_default()
             }
             kind => self.shown(kind, payload),
         }

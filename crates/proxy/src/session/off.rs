@@ -8,6 +8,7 @@
 use pool::Off;
 
 use super::Session;
+use super::state::Past;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -38,7 +39,6 @@ impl Session {
     /// A connection that was released is of no use any more.
     pub(super) fn lose_other(&mut self, other: &Backend, gone: Gone) -> Result<(), Ending> {
         let server = other.server().endpoint();
-        let hostgroup = other.server().hostgroup();
         match self.state.loss_of(other) {
             Loss::Nothing => {}
             Loss::Transaction => {
@@ -47,7 +47,7 @@ impl Session {
             }
             Loss::Session(pin) => return Err(self.told(&ClientError::session_lost(server, gone, pin), 1)),
         }
-        self.state.forget_left_at(hostgroup);
+        self.state.past.remove(Past::IN_TRANSACTION);
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use super::decided::Decided;
 use super::execute::keeps_definitions;
 use super::links::Links;
 use super::state::SessionState;
-use super::state::prepared::{Came, Prepared};
+use super::state::prepared::Prepared;
 use super::stop::Stop;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -21,7 +21,9 @@ use crate::state::typed::Typed;
 use crate::state::{Mark, Pin};
 use session::change::Change;
 use session::definitions::Definitions;
-use upstream::{Known, Reply};
+use session::link::LinkState;
+use session::places::Came;
+use upstream::{Kept, Known, Reply};
 
 /// Why a statement could not be prepared at a server.
 pub(super) enum NotPrepared {
@@ -49,10 +51,10 @@ impl Session {
         }
         let (hostgroup, modes) = (self.state.here, self.state.modes());
         let all = self.state.prepared.as_ref();
-        let missing = all.map(|all| all.missing_at(hostgroup, modes));
+        let missing = all.map(|all| all.missing_at(hostgroup, self.links.state(), modes));
         let mut is_refused = false;
         for id in missing.unwrap_or_default() {
-            if self.links.reuses_for_good(&mut self.state, id) {
+            if self.links.reuses_for_good(&self.state, id) {
                 continue;
             }
             self.close_here(id).await?;
@@ -113,7 +115,6 @@ impl Session {
             let refusal = reply.bytes.get(HEADER_LEN..).map(<[u8]>::to_vec);
             return Ok(Err(refusal.map_or(NotPrepared::Cannot, NotPrepared::Refused)));
         };
-        let hostgroup = self.state.here;
         if let Some(backend) = &mut self.links.in_use {
             let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
             let entry = prepared.and_then(Prepared::entry).cloned();
@@ -127,24 +128,14 @@ impl Session {
         let same = self.state.prepared.as_ref().is_some_and(|all| all.is_same(id, statement, &reply.bytes));
         if !same {
             // It must not be executed there.
-            self.close_at(hostgroup, statement.id).await?;
+            self.close_as(statement.id).await?;
             return Ok(Err(NotPrepared::Changed));
         }
-        if let Some(all) = &mut self.state.prepared {
+        if let (Some(all), Some(link)) = (&self.state.prepared, self.links.state_mut()) {
             let came = if is_told { Came::ForOnce } else { Came::Prepared };
-            all.add_place(id, hostgroup, statement, came);
+            all.add_place(id, link, statement, came);
         }
         Ok(Ok(statement.id))
-    }
-
-    /// Closes a statement at the backend in use, if it is there; the client goes on having it.
-    pub(super) async fn close_here(&mut self, id: u32) -> Result<(), Ending> {
-        let hostgroup = self.state.here;
-        let all = self.state.prepared.as_mut();
-        let Some(known_as) = all.and_then(|all| all.leave_place(id, hostgroup)) else {
-            return Ok(());
-        };
-        self.close_at(hostgroup, known_as).await
     }
 
     /// Prepares the statement in the backlog, and names it to the client by a number that no other
@@ -182,17 +173,15 @@ impl Session {
         };
         let hostgroup = self.state.here;
         if let Some(statement) = reply.prepared
-            && let Some(all) = &mut self.state.prepared
+            && let (Some(all), Some(link)) = (&mut self.state.prepared, self.links.connection_mut())
         {
             let told = keeps_definitions(self.identity.capabilities).then(|| Definitions::of(&reply.bytes));
-            if let Some(link) = self.links.connection_mut() {
-                link.statements_mut().note(statement, preparing.known(told));
-                if statement.warnings > 0 {
-                    link.state_mut().pins.note(Mark::begin(Pin::Warnings));
-                }
+            link.statements_mut().note(statement, preparing.known(told));
+            if statement.warnings > 0 {
+                link.state_mut().pins.note(Mark::begin(Pin::Warnings));
             }
             let id = all.client_id(statement.id);
-            all.enter(id, preparing, hostgroup, statement, told);
+            all.enter(id, preparing, (hostgroup, link.state_mut()), statement, told);
             if let Some(bytes) =
                 reply.bytes.get_mut(HEADER_LEN + STATEMENT_ID.start..HEADER_LEN + STATEMENT_ID.end)
             {
@@ -212,13 +201,19 @@ impl Session {
     }
 }
 
-impl SessionState {
+impl Links {
     /// Whether the command changes what texts mean, while statements that were prepared before are
-    /// not at the backend in use: they would be prepared as other ones afterwards.
-    pub(super) fn has_to_prepare(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
-        let Some(all) = &self.prepared else { return false };
+    /// not at the connection to its hostgroup: they would be prepared as other ones afterwards.
+    pub(super) fn has_to_prepare(
+        &self,
+        kept: &Kept,
+        state: &SessionState,
+        (kind, input): (Kind, &[u8]),
+        decided: &Decided,
+    ) -> bool {
+        let Some(all) = &state.prepared else { return false };
         let change = match kind {
-            Kind::StmtExecute | Kind::StmtBulkExecute => self.prepared_change(kind, input),
+            Kind::StmtExecute | Kind::StmtBulkExecute => state.prepared_change(self.state(), kind, input),
             // What it changes is changed when it is executed.
             Kind::StmtPrepare => None,
             _ => decided.change.as_deref(),
@@ -226,14 +221,14 @@ impl SessionState {
         let sets_modes =
             |change: &Change| change.sets_modes() || change.runs_stored_code() && !decided.is_believed();
         let sets_modes = kind == Kind::InitDb || change.is_some_and(sets_modes);
-        sets_modes && !all.missing_at(decided.hostgroup(), self.modes()).is_empty()
+        let (hostgroup, modes) = (decided.hostgroup(), state.modes());
+        let is_missing = |link: Option<&LinkState>| !all.missing_at(hostgroup, link, modes).is_empty();
+        sets_modes && self.look_at(kept, hostgroup, is_missing)
     }
-}
 
-impl Links {
     /// Whether a statement of the same text that another session has left is as good as one of its
     /// own: values could be sent to it in parts later, when it could not be prepared any more.
-    fn reuses_for_good(&mut self, state: &mut SessionState, id: u32) -> bool {
+    fn reuses_for_good(&mut self, state: &SessionState, id: u32) -> bool {
         let prepared = state.prepared.as_ref().and_then(|all| all.get(id));
         let is_plain = prepared.is_some_and(|prepared| prepared.params() == 0);
         is_plain && self.reuse_statement(state, id, &Typed::default()).is_some()

@@ -14,8 +14,9 @@ use super::backlog::{front, splice, whole_front};
 use super::decided::Decided;
 use super::links::Links;
 use super::state::SessionState;
-use super::state::prepared::{Came, Prepared};
+use super::state::prepared::Prepared;
 use crate::state::typed::Typed;
+use session::places::Came;
 use upstream::{Execution, Wanted};
 
 impl Session {
@@ -30,16 +31,17 @@ impl Session {
         }
         let payload = whole_front(input).filter(|payload| HEADER_LEN + payload.len() == input.len())?;
         let id = statement_id(payload)?;
-        let hostgroup = self.state.here;
         let prepared = self.state.prepared.as_ref()?.get(id)?;
+        let link = self.links.state();
+        let place = prepared.at(link);
         let is_usual = is_usual(prepared, payload)
-            && !prepared.is_for_once(hostgroup)
-            && !prepared.has_other_columns_at(hostgroup)
+            && place.is_none_or(|place| place.came != Came::ForOnce)
+            && !prepared.has_other_columns_at(link)
             && !self.lacks_types(kind, payload, id);
         if !is_usual {
             return None;
         }
-        let known_as = prepared.id_at(hostgroup);
+        let known_as = place.map(|place| place.statement.id);
         debug_assert!(
             known_as.is_none() || !self.links.is_awaited(),
             "whoever gets a connection has nothing there yet"
@@ -48,7 +50,7 @@ impl Session {
             known_as
         } else {
             let typed = self.typed_by(kind, payload, id);
-            self.links.reuse_statement(&mut self.state, id, &typed)?
+            self.links.reuse_statement(&self.state, id, &typed)?
         };
         let mut command = input.to_vec();
         if !self.rename(&mut command, kind, id, known_as) {
@@ -98,20 +100,21 @@ impl Session {
     /// Names the statement in `command` as the backend in use does, and adds the types that it
     /// lacks. False if the command is too large for that.
     pub(super) fn rename(&mut self, command: &mut Vec<u8>, kind: Kind, id: u32, known_as: u32) -> bool {
-        let (caps, hostgroup, version) = (self.capabilities(), self.state.here, self.state.version());
+        let (caps, version) = (self.capabilities(), self.state.version());
         splice(command, STATEMENT_ID, &known_as.to_le_bytes());
-        let Some(prepared) = self.state.prepared.as_mut().and_then(|all| all.get_mut(id)) else {
-            return true;
-        };
-        if kind != Kind::StmtExecute || prepared.has_types_at(hostgroup) {
+        let prepared = self.state.prepared.as_mut().and_then(|all| all.get_mut(id));
+        let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return true };
+        if prepared.has_types_at(self.links.state()) {
             return true;
         }
+        let place = self.links.state_mut().and_then(|link| link.places.get_mut(prepared.serial));
+        let Some(place) = place else { return true };
         // What does not make sense the server has to say.
         let payload = front(command);
         let Ok(execute) = StmtExecute::decode(payload, caps) else { return true };
         let Ok(params) = execute.params(prepared.params(), caps) else { return true };
         let own = params.types_without_attributes(prepared.params(), caps);
-        let Some(types) = prepared.types_for(hostgroup, own, version).map(<[u8]>::to_vec) else {
+        let Some(types) = prepared.types_for(place, own, version).map(<[u8]>::to_vec) else {
             return true;
         };
         // Attributes without types: their types are unknown.
@@ -125,8 +128,8 @@ impl Links {
     /// A statement of the same text that another session has left at the backend in use is this
     /// session's from now on; the number that it has there. It is about to be executed with these
     /// values.
-    pub(super) fn reuse_statement(&mut self, state: &mut SessionState, id: u32, now: &Typed) -> Option<u32> {
-        let all = state.prepared.as_mut()?;
+    pub(super) fn reuse_statement(&mut self, state: &SessionState, id: u32, now: &Typed) -> Option<u32> {
+        let all = state.prepared.as_ref()?;
         let prepared = all.get(id)?;
         let wanted = Wanted {
             origin: &prepared.origin()?,
@@ -136,8 +139,9 @@ impl Links {
             typed: prepared.typed(),
             now,
         };
-        let found = self.in_use.as_mut()?.connection_mut().take_statement(&wanted)?;
-        all.add_place(id, state.here, found, Came::Reused);
+        let link = self.in_use.as_mut()?.connection_mut();
+        let found = link.take_statement(&wanted)?;
+        all.add_place(id, link.state_mut(), found, Came::Reused);
         Some(found.id)
     }
 }

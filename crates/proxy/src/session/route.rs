@@ -70,7 +70,7 @@ impl Session {
         // nothing of that.
         let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())
             || matches!(kind, Kind::InitDb | Kind::SetOption | Kind::ProcessInfo | Kind::ResetConnection)
-            || self.state.prepared_changes(kind, rest);
+            || self.state.prepared_change(self.links.state(), kind, rest).is_some();
         // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
         // does not replace it.
         let waits = changes || decided.asks_for_last() && self.state.last.ran.may_only_look();
@@ -112,8 +112,10 @@ impl Session {
     fn is_simple(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
         self.comes_alone(kind, input, decided)
             && match (&self.state.prepared, kind) {
-                (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.state.here),
-                _ if names_statement(kind) => self.links.is_known_here(&self.state, kind, input),
+                (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.links.state()),
+                _ if names_statement(kind) => {
+                    self.links.is_known_here(&self.worker.upstream.kept, &self.state, kind, input)
+                }
                 _ => true,
             }
     }
@@ -146,7 +148,7 @@ impl Session {
             || decided.next == Next::Commit
             || self.may_lack_writes(decided)
             || self.has_to_wait(kind)
-            || self.state.has_to_prepare(kind, input, decided))
+            || self.links.has_to_prepare(&self.worker.upstream.kept, &self.state, (kind, input), decided))
     }
 
     /// Whether there is as much of the command as the decision takes.
@@ -332,11 +334,12 @@ impl Session {
     /// matters if the query cache may give the next one.
     fn hear_execution(&mut self, payload: &[u8], decided: &Decided) {
         let is_cached = decided.orders.as_ref().is_some_and(|orders| orders.cached.is_some());
+        let link = self.links.state();
         let Some(all) = &mut self.state.prepared else { return };
         if !is_cached {
             // Most tell columns with the first execution, if ever.
             let is_unheard = || {
-                let known = statement_id(payload).and_then(|id| all.client_id_of(id, self.state.here));
+                let known = statement_id(payload).and_then(|id| all.client_id_of(id, link));
                 known.and_then(|id| all.get(id)).is_some_and(Prepared::is_unheard)
             };
             if !self.worker.shared.cache.watches_writes() || !is_unheard() {

@@ -233,8 +233,8 @@ impl At<'_> {
         match code {
             NO_SUCH_THREAD => errors::of_unknown_session(packets),
             NO_OPEN_CURSOR => {
-                let (registry, hostgroup) = (self.state.prepared.as_ref(), self.state.here);
-                let told = errors::of_own_statement(packets, |id| registry?.client_id_of(id, hostgroup));
+                let (registry, link) = (self.state.prepared.as_ref(), self.backend.connection().state());
+                let told = errors::of_own_statement(packets, |id| registry?.client_id_of(id, Some(link)));
                 // Commands behind it may have asked about it already.
                 self.state.set_retold(told.is_some() && self.pipelined.is_empty());
                 told
@@ -333,7 +333,9 @@ impl At<'_> {
     pub(super) fn refused(&self, part: &Part<'_>) -> Option<Box<Refused>> {
         let caps = self.identity.capabilities;
         let may_be = part.is_whole && !self.flight.taps.compares();
-        may_be.then(|| refused(self.state, self.control, caps, part)).flatten()
+        may_be
+            .then(|| refused((self.state, self.backend.connection().state()), self.control, caps, part))
+            .flatten()
     }
 
     /// Tells those who count of an end that they were not told of.
@@ -374,11 +376,9 @@ impl At<'_> {
         if has_changed {
             self.backend.connection_mut().statements_mut().bind_all();
         }
-        if has_changed || self.flight.taps.has_columns() {
-            self.note_columns(!self.is_untold(outcome));
-        }
-        if keeps_definitions(self.identity.capabilities) {
-            self.note_told();
+        let looked_at = has_changed || self.flight.taps.has_columns();
+        if looked_at || keeps_definitions(self.identity.capabilities) {
+            self.note_columns(looked_at, !self.is_untold(outcome));
         }
         if self.control.running.kind() == Some(Kind::StmtPrepare)
             && let Some(registry) = &mut self.state.prepared
@@ -387,40 +387,34 @@ impl At<'_> {
             if let Some(prepared) = &prepared {
                 self.control.running.set_statement(prepared.id);
             }
-            let known = registry.answered(self.state.here, prepared);
+            let link = self.backend.connection_mut();
+            let known = registry.answered(self.state.here, link.state_mut(), prepared);
             if let Some(prepared) = prepared {
-                self.backend.connection_mut().statements_mut().note(prepared, known.unwrap_or_default());
+                link.statements_mut().note(prepared, known.unwrap_or_default());
             }
         }
     }
 
-    /// The execution that was answered may have had other columns than the ones before. The client
-    /// knows those now, if it `is_told`: a connection where the statement has the ones that it does
-    /// not know has it told of them.
-    fn note_columns(&mut self, is_told: bool) {
+    /// Takes note of the columns of the execution that was answered. Where they are `looked_at`
+    /// they may be others than before. The client knows them now, if it `is_told`: a connection
+    /// where the statement has the ones that it does not know has it told of them.
+    fn note_columns(&mut self, looked_at: bool, is_told: bool) {
         let running = &self.control.running;
-        if running.kind() == Some(Kind::StmtExecute)
-            && let Some(columns) = self.backend.connection().last_reply().and_then(ReplyScanner::columns)
-            && let Some(registry) = &mut self.state.prepared
-            && let Some(prepared) = registry.at(running.statement(), self.state.here)
-        {
-            prepared.note_columns(self.state.here, columns, is_told);
+        let Some(registry) = &mut self.state.prepared else { return };
+        if running.kind() != Some(Kind::StmtExecute) {
+            return;
         }
-    }
-
-    /// The client keeps what it is told of columns: takes note of what the execution that was
-    /// answered has told.
-    fn note_told(&mut self) {
-        let is_told = self.backend.connection().last_reply().and_then(ReplyScanner::columns).is_some();
-        let running = &self.control.running;
-        if (is_told || self.flight.taps.keeps_definitions())
-            && running.kind() == Some(Kind::StmtExecute)
-            && let Some(registry) = &mut self.state.prepared
-        {
-            let columns = registry.take_told();
-            if let Some(prepared) = registry.at(running.statement(), self.state.here) {
-                prepared.note_told(is_told, columns);
-            }
+        let columns = self.backend.connection().last_reply().and_then(ReplyScanner::columns);
+        let is_kept = keeps_definitions(self.identity.capabilities)
+            && (columns.is_some() || self.flight.taps.keeps_definitions());
+        let told = if is_kept { registry.take_told() } else { None };
+        let link = self.backend.connection_mut().state_mut();
+        let Some(prepared) = registry.at(running.statement(), Some(link)) else { return };
+        if let Some(columns) = columns.filter(|_| looked_at) {
+            prepared.note_columns(link, columns, is_told);
+        }
+        if is_kept {
+            prepared.note_told(columns.is_some(), told);
         }
     }
 

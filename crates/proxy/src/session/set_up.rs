@@ -104,12 +104,16 @@ impl Session {
         };
         let flight = self.flight();
         (flight.ahead, flight.wants_new) = (Ahead::Nothing, false);
-        let hostgroup = reached?;
+        reached?;
         if decided.plan.effects.intersects(NEEDS_LAST_ID) {
             self.bring_last_id(kind, decided).await?;
         }
-        if self.state.has_to_prepare(kind, &self.io.backlog, decided)
-            && let Err(error) = Box::pin(self.prepare_before()).await?
+        if self.links.has_to_prepare(
+            &self.worker.upstream.kept,
+            &self.state,
+            (kind, &self.io.backlog),
+            decided,
+        ) && let Err(error) = Box::pin(self.prepare_before()).await?
         {
             return Err(self.set_up_failed(kind, &error, decided).await);
         }
@@ -121,7 +125,7 @@ impl Session {
         if names_statement(kind) {
             self.bring_statement(kind, decided).await?;
         }
-        let has_other_homes = |all: &Registry| all.has_other_homes(hostgroup);
+        let has_other_homes = |all: &Registry| all.has_other_homes(self.links.state());
         if kind == Kind::StmtPrepare && self.state.prepared.as_deref().is_some_and(has_other_homes) {
             return Box::pin(self.prepare_for_client(decided)).await;
         }

@@ -208,14 +208,6 @@ impl SessionState {
         }
     }
 
-    /// The connection to this hostgroup is gone, and what was left there with it.
-    pub(super) fn forget_left_at(&mut self, hostgroup: u32) {
-        self.past.remove(Past::IN_TRANSACTION);
-        if let Some(registry) = &mut self.prepared {
-            registry.forget_hostgroup(hostgroup);
-        }
-    }
-
     /// What is to be done with a statement that was judged, with the text that came. Where the
     /// session `is_locked`, it cannot leave its hostgroup.
     pub(super) fn decide(&self, judged: Judged, text: &[u8], is_locked: bool) -> Decided {
@@ -331,13 +323,6 @@ impl SessionState {
     /// called, and the statements that set them.
     pub(super) fn settings(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.settings.since(0).map(|setting| (&*setting.key, &*setting.text))
-    }
-
-    /// The connection to this hostgroup belongs to another session now, or is gone.
-    pub(super) fn was_lent(&mut self, hostgroup: u32) {
-        if let Some(registry) = &mut self.prepared {
-            registry.forget_hostgroup(hostgroup);
-        }
     }
 
     pub(super) fn instead_of(&self, hostgroup: u32, is_split: bool) -> Option<u32> {

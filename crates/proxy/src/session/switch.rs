@@ -2,15 +2,15 @@
 //! and what the client has set is said there.
 
 use std::future::poll_fn;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 
 use wire::StatusFlags;
 use wire::command::Kind;
-use wire::frame::{HEADER_LEN, put_message};
+use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use super::Session;
-use super::state::Said;
+use super::state::{Past, Said};
 use super::without_schema::position_of_schema;
 use crate::counts::Counter;
 use crate::ending::Ending;
@@ -246,46 +246,7 @@ impl Session {
         self.links.drop_in_use();
         self.control.about.set_backend(None);
         self.state.status &= OF_SESSION;
-        self.state.forget_left_at(self.state.here);
+        self.state.past.remove(Past::IN_TRANSACTION);
         self.control.set_pin(None, self.worker.now());
-    }
-
-    /// Closes a statement at the server of this hostgroup, if the session has a connection to it.
-    pub(super) async fn close_at(&mut self, hostgroup: u32, known_as: u32) -> Result<(), Ending> {
-        let payload = [&[Kind::StmtClose as u8][..], &known_as.to_le_bytes()].concat();
-        let mut packet = Vec::new();
-        put_message(&mut packet, 0, &payload);
-        self.worker.note_at_server(Kind::StmtClose);
-        if let Some(backend) = self.links.in_use.as_mut().filter(|_| hostgroup == self.state.here) {
-            backend.connection_mut().statements_mut().close(known_as);
-            return poll_fn(|cx| Poll::Ready(self.links.send(cx, &packet))).await;
-        }
-        let Some(mut other) = self.links.take_other(hostgroup) else {
-            self.close_at_kept(hostgroup, known_as, &packet);
-            return Ok(());
-        };
-        let link = other.connection_mut();
-        link.statements_mut().close(known_as);
-        match poll_fn(|cx| Poll::Ready(link.sock_mut().poll_write(cx, &packet))).await {
-            Poll::Ready(Ok(n)) if n == packet.len() => self.links.away.others.push(other),
-            // What has taken a part of a command, or none of it, is not to be used again.
-            _ => self.lose_other(&other, Gone::Closed)?,
-        }
-        Ok(())
-    }
-
-    /// The same over an idle connection that other sessions may take, if none has taken it yet. If
-    /// that does not take the whole command, its version becomes 0: no session gets it.
-    fn close_at_kept(&self, hostgroup: u32, known_as: u32, packet: &[u8]) {
-        let Some((_, ticket)) = self.links.idle_at(hostgroup) else { return };
-        self.worker.upstream.kept.with(ticket, |backend| {
-            let mut cx = Context::from_waker(Waker::noop());
-            let link = backend.connection_mut();
-            link.statements_mut().close(known_as);
-            let sent = link.sock_mut().poll_write(&mut cx, packet);
-            if !matches!(sent, Poll::Ready(Ok(n)) if n == packet.len()) {
-                link.set_version(0);
-            }
-        });
     }
 }

@@ -86,7 +86,7 @@ impl Session {
                 let id = statement_id(payload)?;
                 let id = match numbers {
                     Numbers::Client => id,
-                    Numbers::Server => all.client_id_of(id, self.state.here).unwrap_or(id),
+                    Numbers::Server => all.client_id_of(id, self.links.state()).unwrap_or(id),
                 };
                 let params = all.get(id)?.params();
                 parent_in(StmtExecute::decode(payload, caps).ok()?.attributes(params, caps))

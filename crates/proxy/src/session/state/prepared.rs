@@ -16,9 +16,11 @@ use wire::command::LAST_STATEMENT;
 use wire::reply;
 
 use session::definitions::Definitions;
-use session::sites::Sites;
+use session::homes::Homes;
+use session::link::LinkState;
+use session::places::Came;
 use session::told_columns::ToldColumns;
-pub(crate) use statement::{Came, Prepared};
+pub(crate) use statement::Prepared;
 
 use super::Change;
 use crate::limits::{LEFT_TEXT_MAX, PREPARED_BYTES_MAX};
@@ -111,7 +113,9 @@ pub(crate) struct Registry {
     /// The same of the answer to an execution.
     told: ToldColumns,
     by_id: HashMap<u32, Prepared>,
-    sites: Sites,
+    homes: Homes,
+    /// How many there have been.
+    serial: u64,
     last: u32,
     next_own_id: u32,
     bytes: usize,
@@ -124,7 +128,8 @@ impl Default for Registry {
             hearing: None,
             told: ToldColumns::default(),
             by_id: HashMap::new(),
-            sites: Sites::default(),
+            homes: Homes::default(),
+            serial: 0,
             last: LAST_STATEMENT,
             next_own_id: FIRST_OWN_ID,
             bytes: 0,
@@ -163,9 +168,14 @@ impl Registry {
         self.last = LAST_STATEMENT;
     }
 
-    /// The server of this hostgroup has answered the first statement that was awaited: with this,
-    /// or with an error. Returns what its connection keeps of it.
-    pub(crate) fn answered(&mut self, hostgroup: u32, statement: Option<reply::Prepared>) -> Option<Known> {
+    /// The server of a connection to this hostgroup has answered the first statement that was
+    /// awaited: with this, or with an error. Returns what the connection keeps of it.
+    pub(crate) fn answered(
+        &mut self,
+        hostgroup: u32,
+        link: &mut LinkState,
+        statement: Option<reply::Prepared>,
+    ) -> Option<Known> {
         let told = self.hearing.take().map(|columns| columns.finish());
         let what = self.awaiting.pop_front()?;
         let Some(statement) = statement else {
@@ -173,26 +183,27 @@ impl Registry {
             return None;
         };
         let known = what.known(told);
-        self.enter(statement.id, what, hostgroup, statement, told);
+        self.enter(statement.id, what, (hostgroup, link), statement, told);
         Some(known)
     }
 
-    /// Enters a statement that the client will know as `id`. Its texts are forgotten if there are
-    /// too many.
+    /// Enters a statement that the client will know as `id`, and that the server of a connection to
+    /// its home has prepared. Its texts are forgotten if there are too many.
     pub(crate) fn enter(
         &mut self,
         id: u32,
         mut what: Preparing,
-        home: u32,
+        (home, link): (u32, &mut LinkState),
         statement: reply::Prepared,
         told: Option<u64>,
     ) {
         self.close(id);
         what.shrink_to(PREPARED_BYTES_MAX.saturating_sub(self.bytes));
         self.bytes += what.bytes();
-        self.sites.place(home, id, statement.id);
-        let prepared = Prepared::new(what, home, statement, told);
-        self.sites.settle(home, prepared.freedom());
+        self.serial += 1;
+        link.places.add(self.serial, id, statement, Came::Prepared);
+        let prepared = Prepared::new(what, self.serial, home, statement, told);
+        self.homes.settle(home, prepared.freedom());
         self.by_id.insert(id, prepared);
         self.last = id;
     }
@@ -209,25 +220,25 @@ impl Registry {
         self.next_own_id
     }
 
-    /// Whether there are statements to which a connection to this hostgroup may give the number of
-    /// another one: some were prepared elsewhere.
-    pub(crate) fn has_other_homes(&self, hostgroup: u32) -> bool {
+    /// Whether there are statements to which a connection may give the number of another one: some
+    /// were prepared elsewhere.
+    pub(crate) fn has_other_homes(&self, link: Option<&LinkState>) -> bool {
         let is_safe =
-            |(id, prepared): (&u32, &Prepared)| *id >= FIRST_OWN_ID || prepared.id_at(hostgroup) == Some(*id);
+            |(id, prepared): (&u32, &Prepared)| *id >= FIRST_OWN_ID || prepared.id_at(link) == Some(*id);
         !self.by_id.iter().all(is_safe)
     }
 
     /// Whether a statement lives at this hostgroup that could not be prepared there again, where
     /// texts mean what they do in `modes`.
     pub(crate) fn is_bound_to(&self, hostgroup: u32, modes: u64) -> bool {
-        !self.awaiting.is_empty() || self.sites.is_bound_to(hostgroup, modes)
+        !self.awaiting.is_empty() || self.homes.is_bound_to(hostgroup, modes)
     }
 
-    /// Those that live at this hostgroup and are not there, because their connection was lent, or
+    /// Those that live at this hostgroup and are not at its connection, because that was lent, or
     /// only for the execution before, but could be while texts mean what they do in `modes`.
-    pub(crate) fn missing_at(&self, hostgroup: u32, modes: u64) -> Vec<u32> {
+    pub(crate) fn missing_at(&self, hostgroup: u32, link: Option<&LinkState>, modes: u64) -> Vec<u32> {
         let is_missing = move |(_, one): &(&u32, &Prepared)| {
-            let is_there = one.id_at(hostgroup).is_some() && !one.is_for_once(hostgroup);
+            let is_there = one.at(link).is_some_and(|place| place.came != Came::ForOnce);
             one.home == hostgroup && one.is_preparable_in(modes) && !is_there
         };
         let missing = self.by_id.iter().filter(is_missing).map(|(id, _)| *id);
@@ -254,11 +265,11 @@ impl Registry {
         ids
     }
 
-    /// What the server of this hostgroup calls statements, and what the client does, in the order
-    /// of the latter.
-    pub(crate) fn ids_at(&self, hostgroup: u32) -> Vec<(u32, u32)> {
+    /// What the server of a connection calls statements, and what the client does, in the order of
+    /// the latter.
+    pub(crate) fn ids_at(&self, link: &LinkState) -> Vec<(u32, u32)> {
         let ids = self.ids().into_iter();
-        ids.filter_map(|id| Some((self.by_id.get(&id)?.id_at(hostgroup)?, id))).collect()
+        ids.filter_map(|id| Some((self.by_id.get(&id)?.id_at(Some(link))?, id))).collect()
     }
 
     /// The statement that the client knows as `id`.
@@ -272,21 +283,21 @@ impl Registry {
         self.by_id.get_mut(&id)
     }
 
-    /// The statement that the server of this hostgroup knows as `id`.
-    pub(crate) fn at(&mut self, id: u32, hostgroup: u32) -> Option<&mut Prepared> {
-        let id = self.client_id_of(id, hostgroup)?;
+    /// The statement that the server of a connection knows as `id`.
+    pub(crate) fn at(&mut self, id: u32, link: Option<&LinkState>) -> Option<&mut Prepared> {
+        let id = self.client_id_of(id, link)?;
         self.by_id.get_mut(&id)
     }
 
-    /// What is executed as `id` at the server of this hostgroup.
-    pub(crate) fn executed(&self, id: u32, hostgroup: u32) -> Option<&Preparing> {
+    /// What is executed as `id` at the server of a connection.
+    pub(crate) fn executed(&self, id: u32, link: Option<&LinkState>) -> Option<&Preparing> {
         // MariaDB's clients execute a statement that was sent to be prepared just before.
         if id == LAST_STATEMENT
             && let Some(what) = self.awaiting.back()
         {
             return Some(what);
         }
-        let id = self.client_id_of(id, hostgroup)?;
+        let id = self.client_id_of(id, link)?;
         self.by_id.get(&id).map(|prepared| &prepared.what)
     }
 
@@ -308,50 +319,45 @@ impl Registry {
         }
     }
 
-    /// What the client calls the statement that the server of this hostgroup knows as `id`.
-    pub(crate) fn client_id_of(&self, id: u32, hostgroup: u32) -> Option<u32> {
+    /// What the client calls the statement that the server of a connection knows as `id`.
+    pub(crate) fn client_id_of(&self, id: u32, link: Option<&LinkState>) -> Option<u32> {
         let id = self.meant(id);
-        let is_it = |prepared: &Prepared| prepared.id_at(hostgroup) == Some(id);
-        if self.by_id.get(&id).is_some_and(is_it) {
-            return Some(id);
-        }
-        self.sites.renamed(hostgroup, id)
+        let is_it =
+            |id_here: &u32| self.by_id.get(id_here).is_some_and(|prepared| prepared.id_at(link) == Some(id));
+        Some(id).filter(is_it).or_else(|| link?.places.renamed(id).filter(is_it))
     }
 
-    /// Forgets the statement that the server of this hostgroup, and no other, knows as `id`.
-    pub(crate) fn close_at(&mut self, id: u32, hostgroup: u32) {
-        if let Some(id) = self.client_id_of(id, hostgroup) {
-            self.close(id);
+    /// Forgets the statement that the server of a connection, and no other, knows as `id`.
+    pub(crate) fn close_at(&mut self, id: u32, link: &mut LinkState) {
+        let id = self.client_id_of(id, Some(link));
+        if let Some(serial) = id.and_then(|id| self.close(id)) {
+            link.places.leave(serial);
         }
     }
 
-    /// Whether the next commands for a statement belong to where it is now: a part of a value was
-    /// sent there, or a cursor opened.
+    /// Whether the next commands for the statement that the client knows as `id` belong to this
+    /// hostgroup: a part of a value was sent there, or a cursor opened.
     pub(crate) fn keep_home(&mut self, id: u32, hostgroup: u32, is_at_home: bool) {
-        let Some(prepared) = self.client_id_of(id, hostgroup).and_then(|id| self.by_id.get_mut(&id)) else {
-            return;
-        };
-        if prepared.is_at_home() || is_at_home {
-            self.sites.unsettle(prepared.home, prepared.freedom());
+        let id = self.meant(id);
+        if let Some(prepared) = self.by_id.get_mut(&id)
+            && (prepared.is_at_home() || is_at_home)
+        {
+            self.homes.unsettle(prepared.home, prepared.freedom());
             prepared.keep_home(hostgroup, is_at_home);
-            self.sites.settle(prepared.home, prepared.freedom());
+            self.homes.settle(prepared.home, prepared.freedom());
         }
     }
 
-    /// Forgets a cursor of a statement and parts of its values, with the statement where they are.
-    /// Returns its number there; nothing if there are none.
-    pub(crate) fn leave_home(&mut self, id: u32) -> Option<u32> {
-        let prepared = self.get(id).filter(|prepared| prepared.is_at_home())?;
-        let (home, known_as) = (prepared.home, prepared.id_at(prepared.home)?);
-        self.note_parts(known_as, home, false);
-        self.keep_home(known_as, home, false);
-        self.leave_place(id, home)
+    /// Forgets a cursor of a statement and parts of its values.
+    pub(crate) fn leave_home(&mut self, id: u32, home: u32) {
+        self.note_parts(id, false);
+        self.keep_home(id, home, false);
     }
 
-    /// Parts of a value are sent for the statement that the server of this hostgroup knows as `id`,
-    /// or it forgets them.
-    pub(crate) fn note_parts(&mut self, id: u32, hostgroup: u32, has_parts: bool) {
-        if let Some(prepared) = self.at(id, hostgroup) {
+    /// Parts of a value are sent for the statement that the client knows as `id`, or its server
+    /// forgets them.
+    pub(crate) fn note_parts(&mut self, id: u32, has_parts: bool) {
+        if let Some(prepared) = self.get_mut(id) {
             prepared.note_parts(has_parts);
         }
     }
@@ -364,16 +370,13 @@ impl Registry {
         self.get(id).is_some_and(|prepared| prepared.is_same(statement, answer))
     }
 
-    /// Forgets a statement. Returns where it was.
-    pub(crate) fn close(&mut self, id: u32) -> Vec<(u32, u32)> {
+    /// Forgets a statement. Returns its serial number: connections may have it still.
+    pub(crate) fn close(&mut self, id: u32) -> Option<u64> {
         let id = self.meant(id);
-        let Some(prepared) = self.by_id.remove(&id) else { return Vec::new() };
+        let prepared = self.by_id.remove(&id)?;
         self.bytes -= prepared.what.bytes();
-        self.sites.unsettle(prepared.home, prepared.freedom());
-        for (hostgroup, known_as) in prepared.numbers() {
-            self.sites.leave(hostgroup, id, known_as);
-        }
-        prepared.numbers().collect()
+        self.homes.unsettle(prepared.home, prepared.freedom());
+        Some(prepared.serial)
     }
 
     /// The statements that servers were preparing will not be answered.
@@ -381,30 +384,12 @@ impl Registry {
         self.awaiting.clear();
     }
 
-    /// The connection to this hostgroup is gone, and what was prepared there with it.
-    pub(crate) fn forget_hostgroup(&mut self, hostgroup: u32) {
-        for id in self.sites.clear(hostgroup) {
-            if let Some(prepared) = self.by_id.get_mut(&id) {
-                prepared.leave_place(hostgroup);
-            }
-        }
-    }
-
-    /// The statement that the client knows as `id` has come to this hostgroup as well.
-    pub(crate) fn add_place(&mut self, id: u32, hostgroup: u32, statement: reply::Prepared, came: Came) {
+    /// The statement that the client knows as `id` has come to a connection as well.
+    pub(crate) fn add_place(&self, id: u32, link: &mut LinkState, statement: reply::Prepared, came: Came) {
         let id = self.meant(id);
-        if let Some(prepared) = self.by_id.get_mut(&id) {
-            self.sites.place(hostgroup, id, statement.id);
-            prepared.add_place(hostgroup, statement, came);
+        if let Some(prepared) = self.by_id.get(&id) {
+            link.places.add(prepared.serial, id, statement, came);
         }
-    }
-
-    /// It is not at this hostgroup any more. Returns its number there.
-    pub(crate) fn leave_place(&mut self, id: u32, hostgroup: u32) -> Option<u32> {
-        let id = self.meant(id);
-        let known_as = self.by_id.get_mut(&id)?.leave_place(hostgroup)?;
-        self.sites.leave(hostgroup, id, known_as);
-        Some(known_as)
     }
 }
 

@@ -8,6 +8,7 @@ use super::{Past, SessionState};
 use crate::routing::plan::may_begin_with_load;
 use crate::session::route::names_statement;
 use session::change::Change;
+use session::link::LinkState;
 
 impl SessionState {
     /// The text of the statement that a command names, as far as it is kept.
@@ -16,22 +17,26 @@ impl SessionState {
     }
 
     /// The same of a command that is sent, and names it as the backend in use does.
-    pub(in crate::session) fn executed_text(&self, payload: &[u8]) -> Option<&[u8]> {
-        self.prepared.as_ref()?.executed(statement_id(payload)?, self.here)?.text.as_deref()
+    pub(in crate::session) fn executed_text(
+        &self,
+        link: Option<&LinkState>,
+        payload: &[u8],
+    ) -> Option<&[u8]> {
+        self.prepared.as_ref()?.executed(statement_id(payload)?, link)?.text.as_deref()
     }
 
     /// What the prepared statement changes that the command is about.
-    pub(in crate::session) fn prepared_change(&self, kind: Kind, input: &[u8]) -> Option<&Change> {
+    pub(in crate::session) fn prepared_change(
+        &self,
+        link: Option<&LinkState>,
+        kind: Kind,
+        input: &[u8],
+    ) -> Option<&Change> {
         let payload = input.get(HEADER_LEN..).unwrap_or_default();
         let id = statement_id(payload).filter(|_| names_statement(kind))?;
         let all = self.prepared.as_ref()?;
-        let what = all.get(id).map(|prepared| &prepared.what).or_else(|| all.executed(id, self.here))?;
+        let what = all.get(id).map(|prepared| &prepared.what).or_else(|| all.executed(id, link))?;
         what.change.as_ref()
-    }
-
-    /// Whether an execution of the statement that a command names changes the session.
-    pub(in crate::session) fn prepared_changes(&self, kind: Kind, input: &[u8]) -> bool {
-        self.prepared_change(kind, input).is_some()
     }
 
     /// The parts that are kept for this statement, if the command is one that needs them, or that

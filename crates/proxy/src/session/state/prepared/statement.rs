@@ -8,7 +8,9 @@ use wire::{Capabilities, reply};
 use super::Preparing;
 use crate::state::typed::{Type, Typed};
 use session::definitions::Definitions;
-use session::sites::Freedom;
+use session::homes::Freedom;
+use session::link::LinkState;
+use session::places::Place;
 use upstream::Origin;
 use upstream::ledger::{Entry, Opened};
 
@@ -16,6 +18,8 @@ use upstream::ledger::{Entry, Opened};
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) what: Preparing,
+    /// Its number among all that the session has prepared.
+    pub(crate) serial: u64,
     /// The hostgroup where it was prepared first; it has everything that was sent for the
     /// statement.
     pub(crate) home: u32,
@@ -29,7 +33,6 @@ pub(crate) struct Prepared {
     told_since: Told,
     /// It is counted among those that clients have.
     opened: Option<Opened>,
-    places: Vec<Place>,
     /// The types of its parameters, as they were sent last, and how often they were.
     types: Option<Box<[u8]>>,
     types_version: u64,
@@ -61,39 +64,25 @@ enum Told {
     Unknown,
 }
 
-/// A statement at one server.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    hostgroup: u32,
-    statement: reply::Prepared,
-    types_version: u64,
-    came: Came,
-}
-
-/// How a statement has come to a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Came {
-    /// The session has prepared it, or has executed it since it got it.
-    Prepared,
-    /// The same, and it says what was known then: the next execution needs another one.
-    ForOnce,
-    /// Another session has left it, and has executed it last.
-    Reused,
-}
-
 impl Prepared {
     /// A statement that was prepared at this hostgroup with this answer; the client was told so of
     /// its parameters and columns, if it keeps that.
-    pub(super) fn new(mut what: Preparing, home: u32, statement: reply::Prepared, told: Option<u64>) -> Self {
+    pub(super) fn new(
+        mut what: Preparing,
+        serial: u64,
+        home: u32,
+        statement: reply::Prepared,
+        told: Option<u64>,
+    ) -> Self {
         Self {
             opened: what.entry.take().map(Opened::new),
             what,
+            serial,
             home,
             params: statement.params,
             columns: statement.columns,
             told,
             told_since: Told::Unheard,
-            places: vec![Place { hostgroup: home, statement, types_version: 0, came: Came::Prepared }],
             types: None,
             types_version: 0,
             typed_at: 0,
@@ -132,20 +121,10 @@ impl Prepared {
             && self.told.is_none_or(|told| told == Definitions::of(answer))
     }
 
-    /// It is executed at this hostgroup.
-    pub(crate) fn note_executed(&mut self, hostgroup: u32) {
+    /// It is executed.
+    pub(crate) const fn note_executed(&mut self) {
         self.ran_with_parts = self.has_parts;
         self.has_parts = false;
-        self.note_own(hostgroup);
-    }
-
-    /// The session is the one that has executed it last at this hostgroup.
-    pub(crate) fn note_own(&mut self, hostgroup: u32) {
-        if let Some(place) = self.places.iter_mut().find(|place| place.hostgroup == hostgroup)
-            && place.came == Came::Reused
-        {
-            place.came = Came::Prepared;
-        }
     }
 
     /// Whether parts of values were sent for the next execution.
@@ -172,18 +151,14 @@ impl Prepared {
         self.what.text.is_some() && self.what.modes == modes
     }
 
-    fn at(&self, hostgroup: u32) -> Option<&Place> {
-        self.places.iter().find(|place| place.hostgroup == hostgroup)
+    /// Its place at a connection, if it is there.
+    pub(crate) fn at<'a>(&self, link: Option<&'a LinkState>) -> Option<&'a Place> {
+        link?.places.get(self.serial)
     }
 
-    /// The number that the server of this hostgroup knows it by.
-    pub(crate) fn id_at(&self, hostgroup: u32) -> Option<u32> {
-        self.at(hostgroup).map(|place| place.statement.id)
-    }
-
-    /// Whether another server than that of this hostgroup has it, too.
-    pub(crate) fn is_elsewhere(&self, hostgroup: u32) -> bool {
-        self.places.iter().any(|place| place.hostgroup != hostgroup)
+    /// The number that the server of a connection knows it by.
+    pub(crate) fn id_at(&self, link: Option<&LinkState>) -> Option<u32> {
+        self.at(link).map(|place| place.statement.id)
     }
 
     /// The types of its parameters, as they were sent last, and the version that the session's
@@ -192,49 +167,23 @@ impl Prepared {
         self.types.as_deref().map(|types| (types, self.typed_at))
     }
 
-    /// Whether the server of this hostgroup knows the types of its parameters.
-    pub(crate) fn has_types_at(&self, hostgroup: u32) -> bool {
-        self.at(hostgroup).is_some_and(|place| place.types_version == self.types_version)
+    /// Whether the server of a connection knows the types of its parameters.
+    pub(crate) fn has_types_at(&self, link: Option<&LinkState>) -> bool {
+        self.at(link).is_some_and(|place| place.types == self.types_version)
     }
 
-    /// Whether it is at this hostgroup for one execution.
-    pub(crate) fn is_for_once(&self, hostgroup: u32) -> bool {
-        self.at(hostgroup).is_some_and(|place| place.came == Came::ForOnce)
+    /// Whether it has other columns there than the client knows: a table has changed.
+    pub(crate) fn has_other_columns_at(&self, link: Option<&LinkState>) -> bool {
+        self.at(link).is_some_and(|place| place.statement.columns != self.columns)
     }
 
-    /// Whether another session was the last one to execute it at this hostgroup.
-    pub(crate) fn is_anothers(&self, hostgroup: u32) -> bool {
-        self.at(hostgroup).is_some_and(|place| place.came == Came::Reused)
-    }
-
-    /// The hostgroups where it is, and its number at each.
-    pub(super) fn numbers(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.places.iter().map(|place| (place.hostgroup, place.statement.id))
-    }
-
-    /// It has come to this hostgroup as well.
-    pub(super) fn add_place(&mut self, hostgroup: u32, statement: reply::Prepared, came: Came) {
-        self.places.push(Place { hostgroup, statement, types_version: 0, came });
-    }
-
-    /// It is not at this hostgroup any more. Returns its number there.
-    pub(super) fn leave_place(&mut self, hostgroup: u32) -> Option<u32> {
-        let at = self.places.iter().position(|place| place.hostgroup == hostgroup)?;
-        Some(self.places.swap_remove(at).statement.id)
-    }
-
-    /// Whether it has other columns at this hostgroup than the client knows: a table has changed.
-    pub(crate) fn has_other_columns_at(&self, hostgroup: u32) -> bool {
-        self.at(hostgroup).is_some_and(|place| place.statement.columns != self.columns)
-    }
-
-    /// An execution at this hostgroup has had so many columns: that is what its server has prepared
-    /// now, and what the client knows, if it `is_told`.
-    pub(crate) fn note_columns(&mut self, hostgroup: u32, columns: u16, is_told: bool) {
+    /// An execution has had so many columns: that is what its server has prepared now, and what the
+    /// client knows, if it `is_told`.
+    pub(crate) fn note_columns(&mut self, link: &mut LinkState, columns: u16, is_told: bool) {
         if is_told {
             self.columns = columns;
         }
-        if let Some(place) = self.places.iter_mut().find(|place| place.hostgroup == hostgroup) {
+        if let Some(place) = link.places.get_mut(self.serial) {
             place.statement.columns = columns;
         }
     }
@@ -317,19 +266,22 @@ impl Prepared {
         }
     }
 
-    /// An execution with these types goes to a hostgroup, with this version of the session's
+    /// An execution with these types goes to this place, with this version of the session's
     /// settings; without types, those of the one before hold.
     /// Returns the types that have to be added, because that server does not know them.
-    pub(crate) fn types_for(&mut self, hostgroup: u32, types: Option<&[u8]>, settings: u64) -> Option<&[u8]> {
+    pub(crate) fn types_for(
+        &mut self,
+        place: &mut Place,
+        types: Option<&[u8]>,
+        settings: u64,
+    ) -> Option<&[u8]> {
         // Where they cannot be needed they are not kept.
         self.what.text.as_ref()?;
         if let Some(types) = types {
             self.keep_types(types, settings);
         }
-        let version = self.types_version;
-        let place = self.places.iter_mut().find(|place| place.hostgroup == hostgroup)?;
-        let lacks = place.types_version != version;
-        place.types_version = version;
+        let lacks = place.types != self.types_version;
+        place.types = self.types_version;
         self.types.as_deref().filter(|_| lacks && types.is_none())
     }
 }

@@ -1,0 +1,120 @@
+//! Closing prepared statements at the servers that have them.
+
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
+
+use wire::command::{Kind, statement_id};
+use wire::frame::put_message;
+
+use super::Session;
+use super::links::Links;
+use crate::ending::Ending;
+use crate::error::Gone;
+use upstream::{Backend, Connection, Kept};
+
+impl Session {
+    /// Closes the statement of the command in the backlog, which has no reply, at all servers.
+    pub(super) async fn close_everywhere(&mut self) -> Result<(), Ending> {
+        self.measure_own(Kind::StmtClose, self.io.front());
+        let id = statement_id(self.io.front());
+        self.skip_command().await?;
+        if let Some(id) = id { self.close_at_all(id).await } else { Ok(()) }
+    }
+
+    /// Forgets a statement, and closes it at all servers that have it.
+    pub(super) async fn close_at_all(&mut self, id: u32) -> Result<(), Ending> {
+        let Some(serial) = self.state.prepared.as_mut().and_then(|all| all.close(id)) else { return Ok(()) };
+        for hostgroup in self.links.hostgroups() {
+            self.close_at(hostgroup, serial).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes a statement at the backend in use, if it is there; the client goes on having it.
+    pub(super) async fn close_here(&mut self, id: u32) -> Result<(), Ending> {
+        let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
+        match prepared.map(|prepared| prepared.serial) {
+            Some(serial) => self.close_at(self.state.here, serial).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Closes the statement that the server of the backend in use knows as this.
+    pub(super) async fn close_as(&mut self, known_as: u32) -> Result<(), Ending> {
+        if let Some(link) = self.links.connection_mut() {
+            let packet = close(link, known_as);
+            self.worker.note_at_server(Kind::StmtClose);
+            poll_fn(|cx| Poll::Ready(self.links.send(cx, &packet))).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes the statement with this serial number at the server of a hostgroup, if it is there.
+    pub(super) async fn close_at(&mut self, hostgroup: u32, serial: u64) -> Result<(), Ending> {
+        if self.state.here == hostgroup && self.links.in_use.is_some() {
+            let known_as = self.links.state_mut().and_then(|link| link.places.leave(serial));
+            return if let Some(known_as) = known_as { self.close_as(known_as).await } else { Ok(()) };
+        }
+        let Some(mut other) = self.links.take_other(hostgroup) else {
+            if let Some((_, ticket)) = self.links.idle_at(hostgroup)
+                && self.worker.upstream.kept.with(ticket, |backend| close_at_kept(backend, serial))
+            {
+                self.worker.note_at_server(Kind::StmtClose);
+            }
+            return Ok(());
+        };
+        let link = other.connection_mut();
+        let Some(known_as) = link.state_mut().places.leave(serial) else {
+            self.links.away.others.push(other);
+            return Ok(());
+        };
+        self.worker.note_at_server(Kind::StmtClose);
+        let packet = close(link, known_as);
+        match poll_fn(|cx| Poll::Ready(link.sock_mut().poll_write(cx, &packet))).await {
+            Poll::Ready(Ok(n)) if n == packet.len() => self.links.away.others.push(other),
+            // What has taken a part of a command, or none of it, is not to be used again.
+            _ => self.lose_other(&other, Gone::Closed)?,
+        }
+        Ok(())
+    }
+}
+
+impl Links {
+    /// The hostgroups to which there are connections, or were idle ones.
+    fn hostgroups(&self) -> Vec<u32> {
+        let bound = self.bound().map(|backend| backend.server().hostgroup());
+        bound.chain(self.away.idle.iter().map(|idle| idle.hostgroup)).collect()
+    }
+
+    /// Whether another server than that of the connection in use has the statement with this serial
+    /// number.
+    pub(super) fn is_elsewhere(&self, kept: &Kept, serial: u64) -> bool {
+        let has = |backend: &Backend| backend.connection().state().places.get(serial).is_some();
+        let has_idle = |ticket| kept.with(ticket, |backend| backend.is_some_and(|backend| has(backend)));
+        self.away.others.iter().any(has) || self.away.idle.iter().any(|idle| has_idle(idle.ticket))
+    }
+}
+
+/// Closes a statement over an idle connection that other sessions may take, if none has taken it
+/// yet and it is there. If the connection does not take the whole command, its version becomes 0:
+/// no session gets it.
+fn close_at_kept(backend: Option<&mut Backend>, serial: u64) -> bool {
+    let Some(link) = backend.map(|backend| backend.connection_mut()) else { return false };
+    let Some(known_as) = link.state_mut().places.leave(serial) else { return false };
+    let packet = close(link, known_as);
+    let mut cx = Context::from_waker(Waker::noop());
+    let sent = link.sock_mut().poll_write(&mut cx, &packet);
+    if !matches!(sent, Poll::Ready(Ok(n)) if n == packet.len()) {
+        link.set_version(0);
+    }
+    true
+}
+
+/// A connection has a statement no more. Returns the command that closes it.
+fn close(link: &mut Connection, known_as: u32) -> Vec<u8> {
+    link.statements_mut().close(known_as);
+    let payload = [&[Kind::StmtClose as u8][..], &known_as.to_le_bytes()].concat();
+    let mut packet = Vec::new();
+    put_message(&mut packet, 0, &payload);
+    packet
+}
