@@ -4,11 +4,11 @@ use std::future::poll_fn;
 use std::ops::Range;
 use std::task::{Poll, ready};
 
-use wire::command::Kind;
 use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD, MessageScanner};
 
 use super::Session;
 use super::ids::Look;
+use super::route::is_enough;
 use crate::ending::Ending;
 use crate::worker::Worker;
 
@@ -58,10 +58,10 @@ pub(super) fn splice(bytes: &mut Vec<u8>, part: Range<usize>, with: &[u8]) -> bo
 impl Session {
     /// Reads on until it is clear what the command is, and as much of it is there as a decision
     /// takes.
-    pub(super) async fn complete_command(&mut self, kind: Kind) -> Result<(), Ending> {
+    pub(super) async fn complete_command(&mut self) -> Result<(), Ending> {
         let lacks = |session: &Self| {
-            session.look(kind, &session.io.backlog) == Look::Cut
-                || !Self::is_enough(kind, &session.io.backlog)
+            let command = session.io.command(session.capabilities());
+            command.is_none_or(|command| session.look(command) == Look::Cut || !is_enough(command))
         };
         self.read_while(lacks).await
     }

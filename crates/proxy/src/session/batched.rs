@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use command::Command;
 use sql::StatementKind;
 use sql::shape::Effects;
 use tokio::time::Instant;
@@ -102,8 +103,10 @@ impl Session {
             && state.gtids.is_none()
             && !self.flight.taps.compares()
             && self.worker.rate_to_client().is_none();
-        let kind = self.first_kind(input).ok().flatten();
-        let kind = kind.filter(|kind| matches!(kind, Kind::Query | Kind::StmtExecute))?;
+        let command = Command::first(input, self.capabilities())?;
+        if !matches!(command.kind, Kind::Query | Kind::StmtExecute) {
+            return None;
+        }
         let is_one = || {
             MessageScanner::new(0).scan(input).is_ok_and(|scanned| scanned.done && scanned.len == input.len())
         };
@@ -111,7 +114,7 @@ impl Session {
             return None;
         }
         let batchable =
-            self.worker.upstream.history.is_known(digest).then(|| self.candidate(kind, input)).flatten();
+            self.worker.upstream.history.is_known(digest).then(|| self.candidate(command)).flatten();
         let command = batchable.as_ref().map(|batchable| match batchable.execution {
             None => Rc::clone(&batchable.command),
             // Sent once more, it is for whatever connection has it then.
@@ -123,12 +126,12 @@ impl Session {
     }
 
     /// What the session would send.
-    fn candidate(&self, kind: Kind, input: &[u8]) -> Option<Candidate> {
-        if kind == Kind::Query {
-            return Some(self.state.candidate(input.into(), None));
+    fn candidate(&self, command: Command<'_>) -> Option<Candidate> {
+        if command.kind == Kind::Query {
+            return Some(self.state.candidate(command.packet().into(), None));
         }
-        let (command, execution) = self.execution(input)?;
-        Some(self.state.candidate(command, Some(Rc::new(execution))))
+        let (packet, execution) = self.state.execution(command)?;
+        Some(self.state.candidate(packet, Some(Rc::new(execution))))
     }
 
     /// The command is sent, or was with those of others.

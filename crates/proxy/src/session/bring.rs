@@ -2,9 +2,9 @@
 //! they have there, prepared anew where they are not.
 
 use sql::shape::Effects;
-use wire::command::{Kind, StmtExecute, opens_cursor, statement_id};
+use wire::Capabilities;
+use wire::command::{Kind, opens_cursor, statement_id};
 use wire::reply::Answer;
-use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::backlog::front;
@@ -44,7 +44,8 @@ impl Session {
         if prepared.is_at_home() && hostgroup != home && (kind != Kind::StmtExecute || prepared.has_parts()) {
             return Err(self.refuse_statement(kind, id).await.into());
         }
-        if self.lacks_types(kind, self.io.front(), id) {
+        let command = self.io.command(self.capabilities());
+        if command.is_some_and(|command| self.state.lacks_types(self.links.state(), command)) {
             return Err(self.refuse_and_keep(kind, &ClientError::NeedReprepare).await.into());
         }
         let is_told = kind == Kind::StmtExecute && prepared.what.plan.effects.intersects(Effects::READS_LAST);
@@ -102,7 +103,8 @@ impl Session {
             return Ok(Ok(known_as));
         }
         if !has_parts && kind != Kind::StmtFetch {
-            let typed = self.typed_by(kind, self.io.front(), id);
+            let command = self.io.command(self.capabilities());
+            let typed = command.map(|command| self.state.typed_by(command)).unwrap_or_default();
             if let Some(known_as) = self.links.reuse_statement(&self.state, id, &typed) {
                 return Ok(Ok(known_as));
             }
@@ -138,7 +140,7 @@ impl Session {
             }
             NotPrepared::Refused(_) if kind == Kind::StmtFetch => self.refuse_fetch(id).await?,
             NotPrepared::Refused(refusal) if kind.answer() != Answer::None => {
-                self.keep_types(kind, id);
+                self.keep_types();
                 self.answer_here(kind, &refusal).await?;
                 self.state.note_error(self.links.state_mut());
             }
@@ -188,32 +190,10 @@ impl Session {
         }
     }
 
-    /// Whether an execution comes without types that its server does not know, and values are not
-    /// read any more as they were when the types were sent.
-    pub(super) fn lacks_types(&self, kind: Kind, payload: &[u8], id: u32) -> bool {
-        let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
-        let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return false };
-        let is_stale = prepared.types().is_some_and(|(_, at)| !self.state.reads_as_at(at));
-        if !is_stale || prepared.has_types_at(self.links.state()) {
-            return false;
-        }
-        let caps = self.capabilities();
-        let execute = StmtExecute::decode(payload, caps);
-        let params = execute.and_then(|execute| execute.params(prepared.params(), caps));
-        params.is_ok_and(|params| params.types_without_attributes(prepared.params(), caps).is_none())
-    }
-
-    /// Takes note of the types in an execution that no server gets: the next one may come without,
-    /// as where a server has refused it.
-    pub(super) fn keep_types(&mut self, kind: Kind, id: u32) {
-        let (caps, version) = (self.capabilities(), self.state.version());
-        let prepared = self.state.prepared.as_mut().and_then(|all| all.get_mut(id));
-        let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return };
-        if let Ok(execute) = StmtExecute::decode(self.io.front(), caps)
-            && let Ok(params) = execute.params(prepared.params(), caps)
-            && let Some(types) = params.types_without_attributes(prepared.params(), caps)
-        {
-            prepared.keep_types(types, version);
+    /// Takes note of the types in the execution in the backlog, which no server gets.
+    pub(super) fn keep_types(&mut self) {
+        if let Some(command) = self.io.command(self.capabilities()) {
+            self.state.keep_types(command);
         }
     }
 

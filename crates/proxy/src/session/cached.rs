@@ -12,14 +12,13 @@ use std::time::Duration;
 
 use cache::stats::RowKey;
 use cache::{Form, Joined, Leader, Miss, Moment, Refusal, RowCounts, Source, Waiter};
+use command::{Command, Copied};
 use route::{CachePolicy, Cached, Route, Source as By};
 use tokio::time::Instant;
-use wire::command::{Kind, StmtExecute};
-use wire::frame::HEADER_LEN;
-use wire::{Capabilities, Codec as _, StatusFlags};
+use wire::command::Kind;
+use wire::{Capabilities, StatusFlags};
 
 use super::Session;
-use super::backlog::whole_front;
 use super::cached_asked::Asked;
 use super::cached_fresh::Fresh;
 use super::decided::Decided;
@@ -63,30 +62,28 @@ impl Session {
     pub(super) fn ask_cache(
         &mut self,
         cx: &mut Context<'_>,
-        kind: Kind,
+        command: Command<'_>,
         input: &[u8],
     ) -> Result<Option<Phase>, Ending> {
         let Some(mut decided) = self.flight.as_mut().and_then(|flight| flight.decided.take()) else {
             return Ok(None);
         };
-        match self.cache_key(kind, input, &decided) {
+        match self.cache_key(command, &decided) {
             Err(refusal) => refuse(&mut decided, refusal),
             Ok(asked) => match self.look_up(&asked, self.worker.arrival_us(&asked)) {
                 Look::Hit(rows, bytes) => {
-                    let len = HEADER_LEN + whole_front(input).map_or(0, <[u8]>::len);
-                    let (now, later) = input.split_at_checked(len).unwrap_or((input, &[]));
-                    let payload = now.get(HEADER_LEN..).unwrap_or_default();
-                    self.begin_hit(kind, payload, &decided, rows, bytes);
+                    self.begin_hit(command, &decided, rows, bytes);
                     self.end_hit(rows);
-                    if kind == Kind::Query {
-                        self.learn_known(payload, decided, asked);
+                    if command.kind == Kind::Query {
+                        self.learn_known(command.payload(), decided, asked);
                     }
+                    let later = input.get(command.packet().len()..).unwrap_or_default();
                     self.io.backlog.extend_from_slice(later);
                     return self.send_answers(cx).map(Some);
                 }
                 Look::Miss(leader) => {
-                    let passed = self.rows_passed(kind, input, &decided);
-                    self.send_missed(kind, asked, leader, passed, &mut decided);
+                    let passed = self.rows_passed(command, &decided);
+                    self.send_missed(command.kind, asked, leader, passed, &mut decided);
                 }
                 Look::Pass => self.send_to_target(&asked, &mut decided),
                 Look::Wait(_) | Look::Prove(_) => {}
@@ -106,13 +103,15 @@ impl Session {
     /// Waits for the answer to another session's query, as long as the policy says. True if the
     /// command in the backlog was answered with it.
     pub(super) async fn await_answer(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
+        let copied = self.io.command(self.capabilities()).map(|command| command.copied());
+        let Some(command) = copied.as_ref().map(Copied::command) else { return Ok(false) };
         let (begun, since_us) = (Instant::now(), self.worker.uptime_us());
         let mut known: Option<Asked> = None;
         loop {
             let asked = known
                 .take()
                 .filter(|asked| self.worker.is_known_still(asked))
-                .map_or_else(|| self.cache_key(kind, &self.io.backlog, decided), Ok);
+                .map_or_else(|| self.cache_key(command, decided), Ok);
             let asked = match asked {
                 Ok(asked) => asked,
                 Err(refusal) => {
@@ -122,8 +121,7 @@ impl Session {
             };
             let waiter = match self.look_up(&asked, since_us) {
                 Look::Hit(rows, bytes) => {
-                    let payload = self.io.front().to_vec();
-                    self.begin_hit(kind, &payload, decided, rows, bytes);
+                    self.begin_hit(command, decided, rows, bytes);
                     self.skip_command().await?;
                     let answer = self.worker.cached.written().to_vec();
                     self.write_to_client(&answer).await?;
@@ -131,7 +129,7 @@ impl Session {
                     return Ok(true);
                 }
                 Look::Miss(leader) => {
-                    let passed = self.rows_passed(kind, &self.io.backlog, decided);
+                    let passed = self.rows_passed(command, decided);
                     self.send_missed(kind, asked, leader, passed, decided);
                     return Ok(false);
                 }
@@ -159,7 +157,7 @@ impl Session {
                 // It has taken too long: this session sends it as well.
                 Some(false) => {
                     self.worker.counts.cache.borrow_mut().missed(asked.row, miss);
-                    let passed = self.rows_passed(kind, &self.io.backlog, decided);
+                    let passed = self.rows_passed(command, decided);
                     self.send_missed(kind, asked, None, passed, decided);
                     return Ok(false);
                 }
@@ -249,8 +247,7 @@ impl Session {
     /// behind it.
     pub(super) fn begin_hit(
         &mut self,
-        kind: Kind,
-        payload: &[u8],
+        command: Command<'_>,
         decided: &Decided,
         rows: RowCounts,
         answered: usize,
@@ -259,37 +256,22 @@ impl Session {
             // It may have been sent before, in vain.
             (flight.paused, flight.absent) = (None, None);
         }
-        self.note_ruling(kind, payload, decided);
-        self.note_sighting(kind, payload, decided);
+        self.note_ruling(command, decided);
+        self.note_sighting(command, decided);
         if let Some(flag) = decided.orders.as_ref().and_then(|orders| orders.verdict.next_query_flag_in) {
             self.state.flag_in = flag;
         }
-        if kind == Kind::StmtExecute {
-            self.keep_types_of_hit(payload);
-        }
-        let place = self.place_of_hit(kind, payload, decided);
-        let measured = self.measure_as(kind, payload, decided.plan.statement());
-        let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+        self.state.keep_types(command);
+        let place = self.place_of_hit(command, decided);
+        let measured = self.measure_as(command, decided.plan.statement());
+        let bytes = command.len();
         let measured = Measured { digest: decided.digest(), log: decided.log(), place, bytes, ..measured };
-        let text = if self.worker.logs() { self.shown(kind, payload) } else { &[] };
+        let text = if self.worker.logs() { self.shown(command) } else { &[] };
         self.begin_running(measured, text);
-        self.note_traced_here(kind, payload, Some(decided));
+        self.note_traced_here(command, Some(decided));
         self.control.running.add_answered(answered);
         self.links.hide_last_result(&mut self.state);
         self.state.last.counted = Counted { changed: -1, found: rows.found.into() };
-    }
-
-    /// Keeps the types that come with an execution, which no server gets: they may not come again.
-    fn keep_types_of_hit(&mut self, payload: &[u8]) {
-        let (caps, version) = (self.capabilities(), self.state.version());
-        let Ok(execute) = StmtExecute::decode(payload, caps) else { return };
-        let Some(all) = self.state.prepared.as_mut() else { return };
-        if let Some(prepared) = all.get_mut(execute.statement_id)
-            && let Ok(params) = execute.params(prepared.params(), caps)
-            && let Some(own) = params.types_without_attributes(prepared.params(), caps)
-        {
-            prepared.keep_types(own, version);
-        }
     }
 
     /// The answer is on its way.

@@ -2,17 +2,16 @@
 //! answer too old.
 
 use cache::{Key, KeyBuilder, Life, PROOF_PASSED_ON_MS, Refusal};
+use command::Command;
 use config::{CacheScope, ProxyProtocol};
 use session::cached::trimmed;
 use session::tier::Tier;
 use session::unjudged::Unseen;
 use sql::Modes;
 use sql::shape::{Effects, SCHEMAS_OF_SERVERS};
-use wire::command::{ExecuteParams, Kind, StmtExecute, opens_cursor};
-use wire::{Capabilities, Codec as _};
+use wire::command::{ExecuteParams, Kind};
 
 use super::Session;
-use super::backlog::whole_front;
 use super::cached::row;
 use super::cached_asked::Asked;
 use super::cached_said::Who;
@@ -30,11 +29,13 @@ const TIME: u16 = 0x0B;
 
 impl Session {
     /// What is looked for, or why nothing is.
-    pub(super) fn cache_key(&self, kind: Kind, input: &[u8], decided: &Decided) -> Result<Asked, Refusal> {
+    pub(super) fn cache_key(&self, command: Command<'_>, decided: &Decided) -> Result<Asked, Refusal> {
         let orders = decided.orders.as_deref();
         let how = orders.and_then(|orders| orders.cached).ok_or(Refusal::NotRead)?;
         let Some(target) = decided.route.target() else { return Err(Refusal::NotRead) };
-        let payload = whole_front(input).ok_or(Refusal::NotRead)?;
+        if !command.is_whole() {
+            return Err(Refusal::NotRead);
+        }
         refused_by_session(&self.links, &self.state).map_or(Ok(()), Err)?;
         if !self.identity.takes_cached() {
             return Err(Refusal::Untold);
@@ -63,7 +64,7 @@ impl Session {
             target.hostgroup
         };
         let source = self.worker.source_of(policy, hostgroup)?;
-        let (account, text) = (self.cache_account(Some(user)), self.text_of(kind, payload));
+        let (account, text) = (self.cache_account(Some(user)), state.text_of(command));
         let who = Who { account, class, hostgroups: [hostgroup, asked_at] };
         let said = self.said(&who, text, decided, &how, epoch);
         said.refusal.map_or(Ok(()), Err)?;
@@ -81,7 +82,7 @@ impl Session {
         let passed_on_ms = if self.identity.tier == Tier::Told { PROOF_PASSED_ON_MS } else { 0 };
         Ok(Asked {
             row: row(policy, decided),
-            key: self.with_text(key, kind, payload, decided)?.finish(),
+            key: self.with_text(key, command, decided)?.finish(),
             life: Life { ttl_ms: policy.ttl_ms, soft_ttl_ms: policy.soft_ttl_ms, stale_ms: policy.stale_ms },
             how,
             source,
@@ -109,32 +110,31 @@ impl Session {
     fn with_text(
         &self,
         key: KeyBuilder,
-        kind: Kind,
-        payload: &[u8],
+        command: Command<'_>,
         decided: &Decided,
     ) -> Result<KeyBuilder, Refusal> {
-        let (state, caps) = (&*self.state, self.capabilities());
+        let (state, caps) = (&*self.state, command.caps);
         let Reading { no_backslash_escapes, two_byte_quotes } = state.reading();
         let modes = Modes { no_backslash_escapes, ..Modes::default() };
         let plain = |text| if two_byte_quotes { text } else { trimmed(text, modes) };
-        if kind == Kind::Query {
-            let has_attributes = caps.contains(Capabilities::QUERY_ATTRIBUTES);
-            if has_attributes && payload.get(1).is_some_and(|count| *count > 0) {
+        if command.kind == Kind::Query {
+            if command.has_attributes() {
                 return Err(Refusal::Attributes);
             }
             let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
-            return Ok(key.number(0).part(plain(rewritten.unwrap_or_else(|| self.statement(payload)))));
+            return Ok(key.number(0).part(plain(rewritten.unwrap_or_else(|| command.text()))));
         }
-        let execute = StmtExecute::decode(payload, caps).map_err(|_| Refusal::NotRead)?;
-        let prepared = state.prepared.as_ref().and_then(|all| all.get(execute.statement_id));
-        let prepared = prepared.filter(|one| !one.is_at_home() && !one.has_parts() && !opens_cursor(payload));
+        let execution = command.execution().ok_or(Refusal::NotRead)?;
+        let prepared = state.prepared.as_ref().and_then(|all| all.get(execution.statement_id));
+        let prepared =
+            prepared.filter(|one| !one.is_at_home() && !one.has_parts() && !command.opens_cursor());
         let prepared = prepared.ok_or(Refusal::Cursor)?;
         let text = prepared.what.text.as_deref().ok_or(Refusal::NotRead)?;
         if prepared.what.modes != state.modes() {
             return Err(Refusal::UnknownSession);
         }
         let count = prepared.params();
-        let params = execute.params(count, caps).map_err(|_| Refusal::NotRead)?;
+        let params = execution.params(count, caps).map_err(|_| Refusal::NotRead)?;
         if params.count > count.into() {
             return Err(Refusal::Attributes);
         }
@@ -151,14 +151,6 @@ impl Session {
         }
         // Of such an execution the server leaves out columns that the client knows.
         Ok(key.number(prepared.definitions().ok_or(Refusal::KeepsColumns)?))
-    }
-
-    /// The text of a command, without what rules make of it.
-    pub(super) fn text_of<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
-        match kind {
-            Kind::Query => self.statement(payload),
-            _ => self.state.prepared_text(payload).unwrap_or_default(),
-        }
     }
 }
 

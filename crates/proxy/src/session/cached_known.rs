@@ -5,12 +5,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Context;
 
+use command::Command;
 use wire::StatusFlags;
 use wire::command::Kind;
-use wire::frame::HEADER_LEN;
 
 use super::Session;
-use super::backlog::whole_front;
 use super::cached::STATUS;
 use super::cached_answer::Known;
 use super::cached_asked::Asked;
@@ -30,20 +29,20 @@ impl Session {
         let mut rest = input;
         self.worker.cached.begin_answers();
         let now_ms = self.worker.uptime_ms();
-        while let Some(payload) = whole_front(rest)
+        while let Some(command) = Command::first(rest, self.capabilities()).filter(Command::is_whole)
             && matches!(rest, [_, _, _, 0, query, ..] if *query == Kind::Query as u8)
-            && let Some(known) = self.worker.cached.known(payload)
+            && let Some(known) = self.worker.cached.known(command.payload())
             && now_ms.saturating_sub(known.since_ms) < CACHE_KNOWN_AGE_MAX_MS
             && self.is_as(&known)
             && let Some((rows, bytes)) =
                 self.answer_near(&known.asked, self.worker.freshness(&known.asked, u64::MAX))
         {
-            self.begin_hit(Kind::Query, payload, &known.decided, rows, bytes);
+            self.begin_hit(command, &known.decided, rows, bytes);
             self.end_hit(rows);
             if let Some(orders) = &known.decided.orders {
                 self.worker.routing.borrow().count(&orders.verdict);
             }
-            rest = rest.get(HEADER_LEN + payload.len()..).unwrap_or_default();
+            rest = rest.get(command.packet().len()..).unwrap_or_default();
         }
         if rest.len() == input.len() {
             return Ok(None);

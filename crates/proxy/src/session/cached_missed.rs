@@ -3,14 +3,14 @@
 
 use cache::stats::{RowKey, Stats};
 use cache::{Doorkeeper, Joined, Key, Leader, Miss, NotStored, Outcome, depends_on_values};
+use command::Command;
 use route::Route;
 use sql::{FoundRows, Modes, Offset};
 use tokio::time::Instant;
-use wire::command::{Kind, StmtExecute};
-use wire::{Codec as _, StatusFlags};
+use wire::StatusFlags;
+use wire::command::Kind;
 
 use super::Session;
-use super::backlog::whole_front;
 use super::cached::Look;
 use super::cached_asked::Asked;
 use super::decided::Decided;
@@ -22,15 +22,18 @@ use crate::worker::Worker;
 impl Session {
     /// How many rows in front of the answer to a query `FOUND_ROWS()` counts, or why the answer is
     /// not stored, by what no digest tells.
-    pub(super) fn rows_passed(&self, kind: Kind, input: &[u8], decided: &Decided) -> Result<u64, NotStored> {
-        let (state, payload) = (&*self.state, whole_front(input).ok_or(NotStored::FoundRows)?);
+    pub(super) fn rows_passed(&self, command: Command<'_>, decided: &Decided) -> Result<u64, NotStored> {
+        let state = &*self.state;
+        if !command.is_whole() {
+            return Err(NotStored::FoundRows);
+        }
         let modes = Modes {
             no_backslash_escapes: state.reading().no_backslash_escapes,
             ansi_quotes: state.status.contains(StatusFlags::ANSI_QUOTES),
             ..Modes::default()
         };
         let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
-        let text = rewritten.unwrap_or_else(|| self.text_of(kind, payload));
+        let text = rewritten.unwrap_or_else(|| self.state.text_of(command));
         if depends_on_values(text) {
             return Err(NotStored::Values);
         }
@@ -41,19 +44,10 @@ impl Session {
                 (!state.shared_settings().since(0).any(is_limit)).then_some(0)
             }
             FoundRows::Behind(Offset::Number(rows)) => Some(rows),
-            FoundRows::Behind(Offset::Parameter(at)) => self.value_of(payload, at),
+            FoundRows::Behind(Offset::Parameter(at)) => state.value_of(command, at),
             FoundRows::Unknown => None,
         };
         passed.ok_or(NotStored::FoundRows)
-    }
-
-    /// The value of a parameter of an execution, if it is a number.
-    pub(super) fn value_of(&self, payload: &[u8], at: u16) -> Option<u64> {
-        let caps = self.capabilities();
-        let execute = StmtExecute::decode(payload, caps).ok()?;
-        let prepared = self.state.prepared.as_ref()?.get(execute.statement_id)?;
-        let last = prepared.types().map(|(types, _)| types);
-        execute.whole_number((prepared.params(), last), at, caps)
     }
 
     /// The answer is not there, because of `miss`: what becomes of the query.

@@ -1,9 +1,9 @@
 //! What the query cache has for a statement that is only explained.
 
 use cache::{Miss, Moment, NotStored};
+use command::Command;
 use route::Peek;
 use session::unjudged::Unseen;
-use wire::command::Kind;
 use wire::frame::put_message;
 
 use super::Session;
@@ -27,7 +27,8 @@ impl Session {
         }
         let mut command = Vec::new();
         put_message(&mut command, 0, &self.query(text));
-        let asked = self.without_questions(|| self.cache_key(Kind::Query, &command, &decided));
+        let Some(command) = Command::first(&command, self.capabilities()) else { return Peek::Unseen };
+        let asked = self.without_questions(|| self.cache_key(command, &decided));
         match asked {
             Err(refusal) => Peek::Refused(refusal),
             Ok(asked) => match self.worker.peek_at(&asked) {

@@ -36,10 +36,13 @@ impl Session {
         error: &ClientError,
         decided: &Decided,
     ) -> Result<bool, Ending> {
-        let Some(kind) = self.io.kind_in_backlog().filter(|_| error.is_no_answer()) else { return Ok(false) };
+        if !error.is_no_answer() {
+            return Ok(false);
+        }
+        let command = self.io.command(self.capabilities()).map(|command| command.copied());
+        let Some(command) = command else { return Ok(false) };
         let Some(Stale { packets, rows }) = self.take_stale(error) else { return Ok(false) };
-        let payload = self.io.front().to_vec();
-        self.begin_hit(kind, &payload, decided, rows, packets.len());
+        self.begin_hit(command.command(), decided, rows, packets.len());
         self.skip_command().await?;
         self.write_to_client(&packets).await?;
         self.end_hit(rows);

@@ -5,11 +5,12 @@
 //! sent, and its answer is not stored; a write to such tables counts as one to all.
 
 use cache::{Definition, Key, Learnt, Reading, Scope, Sight, question};
+use command::Command;
 use route::Tables;
 use sql::StatementKind;
 use sql::shape::{Effects, Table};
 use wire::codec::Reader;
-use wire::command::{Kind, statement_id};
+use wire::command::Kind;
 use wire::reply::Answer;
 use wire::{StatusFlags, WireError};
 
@@ -51,7 +52,7 @@ impl Session {
     }
 
     /// Hashes of the tables that a statement changes; nothing if that is not known.
-    pub(super) fn written(&self, kind: Kind, payload: &[u8], decided: &Decided) -> Option<Vec<u64>> {
+    pub(super) fn written(&self, command: Command<'_>, decided: &Decided) -> Option<Vec<u64>> {
         use StatementKind as Of;
         let plan = decided.plan;
         let is_temporary = plan.effects.contains(Effects::TEMPORARY_TABLE)
@@ -65,10 +66,10 @@ impl Session {
         if plan.several || plan.effects.contains(Effects::UNKNOWN) || !self.worker.settings().judge_tables {
             return None;
         }
-        let text = if kind == Kind::Query {
-            self.statement(payload)
+        let text = if command.kind == Kind::Query {
+            command.text()
         } else {
-            let what = self.state.prepared.as_ref()?.executed(statement_id(payload)?, self.links.state())?;
+            let what = self.state.prepared.as_ref()?.executed(command.statement()?, self.links.state())?;
             // A server executes it in the schema in which it was prepared.
             what.text.as_deref().filter(|_| what.modes == self.state.modes())?
         };

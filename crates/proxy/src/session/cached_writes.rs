@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use cache::{Cache, Scope, Writing};
+use command::Command;
 use route::StatementPlan;
 use sql::StatementKind;
 use sql::shape::Effects;
@@ -34,14 +35,14 @@ const OF_PRIVILEGES: [&[u8]; 6] = [b"grant", b"revoke", b"user", b"role", b"priv
 impl Session {
     /// A statement is being sent: as long as it runs, answers that it may change are not given.
     #[inline]
-    pub(super) fn note_write(&mut self, kind: Kind, payload: &[u8], decided: &Decided) {
+    pub(super) fn note_write(&mut self, command: Command<'_>, decided: &Decided) {
         if may_write(decided.plan) {
-            self.begin_write(kind, payload, decided);
+            self.begin_write(command, decided);
         }
     }
 
     #[cold]
-    fn begin_write(&mut self, kind: Kind, payload: &[u8], decided: &Decided) {
+    fn begin_write(&mut self, command: Command<'_>, decided: &Decided) {
         let plan = decided.plan;
         // Transactions are known from their beginning, also if answers are cached from now on only.
         let may_be_open = self.state.in_transaction()
@@ -54,9 +55,9 @@ impl Session {
             self.state.past.remove(Past::WROTE);
         }
         if plan.effects.intersects(WRITES) || plan.kind == StatementKind::Xa {
-            self.note_written(kind, payload, decided);
+            self.note_written(command, decided);
         }
-        if plan.effects.intersects(Effects::COMMITS) && defines(self.sent_text(kind, payload)) {
+        if plan.effects.intersects(Effects::COMMITS) && defines(self.sent_text(command)) {
             let defining = self.worker.shared.definitions.begin();
             self.flight().taps.set_defining(defining);
         }
@@ -67,15 +68,15 @@ impl Session {
         if self.state.past.contains(Past::WROTE) {
             self.add_write();
         }
-        if let Some(changes) = self.begin_definition(kind, payload, decided) {
+        if let Some(changes) = self.begin_definition(command, decided) {
             self.flight().taps.add_write(changes);
         }
     }
 
     /// Adds what a statement writes to what the open transaction has written.
-    fn note_written(&mut self, kind: Kind, payload: &[u8], decided: &Decided) {
+    fn note_written(&mut self, command: Command<'_>, decided: &Decided) {
         let is_first = !self.state.past.contains(Past::WROTE);
-        let tables = self.worker.shared.cache.watches_tables().then(|| self.written(kind, payload, decided));
+        let tables = self.worker.shared.cache.watches_tables().then(|| self.written(command, decided));
         let tables = tables.flatten();
         if decided.plan.kind.is_select() && tables.as_ref().is_some_and(Vec::is_empty) {
             // Views that it reads call nothing.
@@ -97,9 +98,9 @@ impl Session {
     }
 
     /// What a statement does to definitions and privileges, if it may.
-    fn begin_definition(&mut self, kind: Kind, payload: &[u8], decided: &Decided) -> Option<Writing> {
+    fn begin_definition(&mut self, command: Command<'_>, decided: &Decided) -> Option<Writing> {
         let plan = decided.plan;
-        let text = self.sent_text(kind, payload);
+        let text = self.sent_text(command);
         let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
         // What comes from a variable may be anything; values of an EXECUTE are none of that.
         let is_text =
@@ -120,10 +121,10 @@ impl Session {
     }
 
     /// The text of a statement that is being sent.
-    fn sent_text<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
-        match kind {
-            Kind::Query => self.statement(payload),
-            _ => self.state.executed_text(self.links.state(), payload).unwrap_or_default(),
+    fn sent_text<'a>(&'a self, command: Command<'a>) -> &'a [u8] {
+        match command.kind {
+            Kind::Query => command.text(),
+            _ => self.state.executed_text(self.links.state(), command).unwrap_or_default(),
         }
     }
 

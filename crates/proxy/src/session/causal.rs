@@ -6,14 +6,14 @@
 //! very server that runs the read. Most reads are sent with it
 //! ([`causal_ahead`](super::causal_ahead)).
 
+use command::Command;
 use config::CausalReads;
 use gtid::{Gtid, Highest};
 use route::{Verdict, Writes};
 use session::causal::own::{Own, Proof};
 use session::causal::question::Reply;
 use session::causal::tokens::Scope;
-use wire::command::{Attribute, Kind, Query, StmtExecute, statement_id};
-use wire::{Capabilities, Codec as _};
+use wire::command::Kind;
 
 use super::Session;
 use super::decided::{Decided, Next};
@@ -84,10 +84,9 @@ impl Session {
 
     /// A decided command, with the application that an attribute of the statement names.
     #[inline]
-    pub(super) fn with_application(&self, kind: Kind, payload: &[u8], mut decided: Decided) -> Decided {
+    pub(super) fn with_application(&self, command: Command<'_>, mut decided: Decided) -> Decided {
         if self.state.gtids.as_ref().is_some_and(|gtids| gtids.own.is_some())
-            && self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES)
-            && let Some(name) = self.named_by_attribute(kind, payload)
+            && let Some(name) = self.named_by_attribute(command)
         {
             decided.name_application(name);
         }
@@ -95,19 +94,13 @@ impl Session {
     }
 
     /// The application that an attribute of the statement names.
-    fn named_by_attribute<'a>(&self, kind: Kind, payload: &'a [u8]) -> Option<&'a str> {
-        let caps = self.capabilities();
-        let is_it = |attribute: &Attribute<'_>| attribute.name == CAUSAL_SCOPE;
-        let attribute = match kind {
-            Kind::Query => Query::decode(payload, caps).ok()?.attributes.iter().find(is_it),
-            Kind::StmtExecute => {
-                let params = self.state.prepared.as_ref()?.get(statement_id(payload)?)?.params();
-                StmtExecute::decode(payload, caps).ok()?.attributes(params, caps).find(is_it)
-            }
-            _ => None,
+    fn named_by_attribute<'a>(&self, command: Command<'a>) -> Option<&'a str> {
+        let params = match command.statement() {
+            Some(id) => self.state.prepared.as_ref()?.get(id)?.params(),
+            None => 0,
         };
-        // A text has its length in front, in one byte if it is short.
-        let name = attribute?.value?.get(1..).filter(|name| name.len() <= ATTRIBUTE_BYTES_MAX)?;
+        let name =
+            command.attribute(CAUSAL_SCOPE, params).filter(|name| name.len() <= ATTRIBUTE_BYTES_MAX)?;
         std::str::from_utf8(name).ok().filter(|name| !name.is_empty())
     }
 

@@ -15,7 +15,7 @@ use upstream::{Backend, Connection, Kept};
 impl Session {
     /// Closes the statement of the command in the backlog, which has no reply, at all servers.
     pub(super) async fn close_everywhere(&mut self) -> Result<(), Ending> {
-        self.measure_own(Kind::StmtClose, self.io.front());
+        self.measure_own(Kind::StmtClose);
         let id = statement_id(self.io.front());
         self.skip_command().await?;
         if let Some(id) = id { self.close_at_all(id).await } else { Ok(()) }

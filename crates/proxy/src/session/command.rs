@@ -3,11 +3,11 @@
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use command::{Command, is_visible};
 use tokio::time::Instant;
-use wire::command::{Kind, Query, STATEMENT_ID, opens_cursor};
-use wire::frame::{HEADER_LEN, Header, MessageScanner, Scanned};
+use wire::command::Kind;
+use wire::frame::{Header, MessageScanner, Scanned};
 use wire::reply::Answer;
-use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::decided::Decided;
@@ -17,7 +17,6 @@ use super::links::Links;
 use super::lost::is_about_transactions;
 use super::phase::Phase;
 use super::pipelined::Step;
-use super::route::names_statement;
 use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -26,12 +25,6 @@ use observe::running::{Also, Measured, Paused};
 use session::ran::Sent;
 use upstream::Connection;
 use upstream::limits::FILLS_PER_TURN;
-
-/// The command byte of `COM_STMT_EXECUTE`.
-const EXECUTE: u8 = Kind::StmtExecute as u8;
-
-/// Bytes of a `COM_STMT_EXECUTE` up to and including its flags.
-const EXECUTE_HEAD: usize = 6;
 
 /// A command of which a part is on its way.
 #[derive(Debug)]
@@ -107,48 +100,48 @@ impl Session {
     /// not, it is in the backlog from then on.
     pub(super) fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Phase, Ending> {
         if self.links.away.role.looks(self.worker.has_shards()) {
-            let kind = self.first_kind(input)?;
-            if let Some(kind) = kind
-                && let Some(phase) = self.begin_at_shard(cx, kind, input)?
+            let command = self.first_command(input)?;
+            if let Some(command) = command
+                && let Some(phase) = self.begin_at_shard(cx, command, input)?
             {
                 return Ok(phase);
             }
             self.io.backlog = input.to_vec();
-            return Ok(kind.map_or(Phase::Refusing, Phase::Sharded));
+            return Ok(command.map_or(Phase::Refusing, |command| Phase::Sharded(command.kind)));
         }
         self.be_ready()?;
-        let kind = self.first_kind(input)?;
-        if let Some(kind) = kind
-            && (self.state.transaction.rolled_back.is_none() || !is_about_transactions(kind))
+        let command = self.first_command(input)?;
+        if let Some(command) = command
+            && (self.state.transaction.rolled_back.is_none() || !is_about_transactions(command.kind))
         {
             if self.worker.cached.knows()
                 && let Some(phase) = self.answer_known(cx, input)?
             {
                 return Ok(phase);
             }
-            let mut decided = self.goes_on(kind, input);
+            let mut decided = self.goes_on(command);
             if decided.is_none() && self.asks_cache() {
-                match self.ask_cache(cx, kind, input)? {
+                match self.ask_cache(cx, command, input)? {
                     Some(phase) => return Ok(phase),
-                    None => decided = self.goes_on(kind, input),
+                    None => decided = self.goes_on(command),
                 }
             }
-            if decided.is_none() && self.needs_only_a_connection(kind) {
+            if decided.is_none() && self.needs_only_a_connection(command.kind) {
                 if self.get_in_line(input) {
                     return Ok(Phase::InLine);
                 }
-                decided = self.goes_on(kind, input);
+                decided = self.goes_on(command);
             }
             if let Some(decided) = decided {
-                return self.forward(cx, input, kind, decided);
+                return self.forward(cx, input, decided);
             }
-            if let Some((input, decided)) = self.reuse_at_once(kind, input) {
-                return self.forward(cx, &input, kind, decided);
+            if let Some((input, decided)) = self.reuse_at_once(command, input) {
+                return self.forward(cx, &input, decided);
             }
         }
         self.leave_batch();
         self.io.backlog = input.to_vec();
-        Ok(kind.map_or(Phase::Refusing, Phase::Routing))
+        Ok(command.map_or(Phase::Refusing, |command| Phase::Routing(command.kind)))
     }
 
     /// A command is there. Since the one before, the connection in use may not have been checked:
@@ -176,11 +169,11 @@ impl Session {
         let input = std::mem::take(&mut self.io.backlog);
         let is_rolled_back = self.state.transaction.rolled_back.is_some() && is_about_transactions(kind);
         if !is_rolled_back
-            && !self.is_own(kind, &input)
+            && Command::first(&input, self.capabilities()).is_some_and(|command| !self.is_own(command))
             && let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take())
         {
             if self.is_at(&decided) {
-                return Poll::Ready(self.forward(cx, &input, kind, decided));
+                return Poll::Ready(self.forward(cx, &input, decided));
             }
             self.flight().decided = Some(decided);
         }
@@ -189,34 +182,26 @@ impl Session {
         Poll::Ready(Ok(Phase::Routing(kind)))
     }
 
-    /// What was decided about the command that `input` begins with, if all that has to be done is
-    /// to forward it.
-    fn goes_on(&mut self, kind: Kind, input: &[u8]) -> Option<Decided> {
-        if self.is_own(kind, input) { None } else { self.points_here(kind, input) }
+    /// What was decided about a command, if all that has to be done is to forward it.
+    fn goes_on(&mut self, command: Command<'_>) -> Option<Decided> {
+        if self.is_own(command) { None } else { self.points_here(command) }
     }
 
-    /// The command byte of the packet that `input` begins with; `None` if there is no such command.
-    pub(super) fn first_kind(&self, input: &[u8]) -> Result<Option<Kind>, Ending> {
+    /// The command that `input` begins with; `None` if there is no such command.
+    pub(super) fn first_command<'a>(&self, input: &'a [u8]) -> Result<Option<Command<'a>>, Ending> {
         let header = input.first_chunk().map(|bytes| Header::parse(*bytes));
         let header = header.ok_or_else(|| broken("a command without a header"))?;
         if header.seq != 0 {
             let error = wire::WireError::OutOfOrder { expected: 0, got: header.seq };
             return Err(self.interrupted(&ClientError::malformed(error), header.seq.wrapping_add(1)));
         }
-        let byte = input.get(HEADER_LEN).filter(|_| header.len > 0);
-        Ok(byte.and_then(|&byte| Kind::try_from(byte).ok()))
+        Ok(Command::first(input, self.capabilities()))
     }
 
     /// Sends the command that `input` begins with, and those that came behind it, in one write: a
     /// client that does not wait for answers need not wait for the proxy either. What cannot go
     /// along stays in the backlog.
-    fn forward(
-        &mut self,
-        cx: &mut Context<'_>,
-        input: &[u8],
-        mut kind: Kind,
-        mut decided: Decided,
-    ) -> Result<Phase, Ending> {
+    fn forward(&mut self, cx: &mut Context<'_>, input: &[u8], mut decided: Decided) -> Result<Phase, Ending> {
         let mut sent = 0;
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
         let limits = decided.limits();
@@ -229,23 +214,23 @@ impl Session {
             let rest = input.get(start..).unwrap_or_default();
             let (scanner, scanned) = self.scan(rest)?;
             sent += scanned.len;
-            let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
+            let command = Command::first(rest, self.capabilities());
+            let command = command.ok_or_else(|| broken("a command without its byte"))?;
             let goes_on = paused.as_ref().filter(|_| start == 0);
-            let mut measured = self.note_command(kind, payload, scanned.done, &mut decided, goes_on);
+            let mut measured = self.note_command(command, scanned.done, &mut decided, goes_on);
             if !scanned.done {
                 // All that is known of its length.
-                measured.bytes = announced_len(rest);
+                measured.bytes = command.len();
             }
-            let upload = Upload { scanner, complete: scanned.done, answer: answer(kind, payload) };
+            let upload = Upload { scanner, complete: scanned.done, answer: command.answer() };
             if goes_on.is_none() {
-                self.mirror(kind, payload, &upload, &decided);
+                self.mirror(command, &upload, &decided);
             }
             // Only the first one is shown and logged as what runs from the beginning.
             let is_behind = runs.is_some();
             if runs.is_none() && upload.answer != Answer::None {
-                let missing = (announced_len(rest) as usize).saturating_sub(payload.len());
-                runs = Some((measured, payload, missing, upload.answer));
-                self.note_traced(kind, payload, &decided);
+                runs = Some((measured, command, upload.answer));
+                self.note_traced(command, &decided);
             }
             let rest = input.get(sent..).unwrap_or_default();
             let next = self.next_of_pipeline(&upload, rest);
@@ -255,15 +240,16 @@ impl Session {
             }
             // Most are alone.
             if upload.answer != Answer::None && (next.is_some() || is_behind) {
-                let also = if is_behind { self.also(kind, payload, &decided) } else { Also::default() };
-                self.links.pipelined.push(Step { measured, also, statement: Sent::of(kind, decided.plan) });
+                let also = if is_behind { self.also(command, &decided) } else { Also::default() };
+                let statement = Sent::of(command.kind, decided.plan);
+                self.links.pipelined.push(Step { measured, also, statement });
             }
             let Some(next) = next else { break upload };
-            (kind, decided) = next;
+            decided = next;
         };
-        if let Some((measured, payload, missing, answer)) = runs {
+        if let Some((measured, command, answer)) = runs {
             upload.answer = answer;
-            self.begin_sent(measured, payload, missing);
+            self.begin_sent(measured, command);
         }
         self.begin_limits(paused.as_ref(), limits, runs.is_some());
         self.links.trace_sent(&self.state);
@@ -285,17 +271,16 @@ impl Session {
     /// before if it is sent once more.
     fn note_command(
         &mut self,
-        kind: Kind,
-        payload: &[u8],
+        command: Command<'_>,
         is_whole: bool,
         decided: &mut Decided,
         goes_on: Option<&Paused>,
     ) -> Measured {
-        if self.state.may_ask_for_file(kind, payload, is_whole, decided.plan) {
+        if self.state.may_ask_for_file(command, is_whole, decided.plan) {
             self.flight().may_ask_for_file = true;
         }
-        let measured = self.measure(kind, payload, decided, goes_on);
-        self.note_sent(kind, payload, is_whole, decided);
+        let measured = self.measure(command, decided, goes_on);
+        self.note_sent(command, is_whole, decided);
         measured
     }
 
@@ -369,15 +354,15 @@ impl Session {
     /// Where it goes may depend on the answer to the one before. So nothing follows what changes
     /// the session, and where there is more than one way nothing follows that has to be decided
     /// about.
-    fn next_of_pipeline(&mut self, before: &Upload, rest: &[u8]) -> Option<(Kind, Decided)> {
+    fn next_of_pipeline(&mut self, before: &Upload, rest: &[u8]) -> Option<Decided> {
         let is_last =
             self.flight.may_ask_for_file || before.answer == Answer::Endless || self.flight.is_changing();
         if !before.complete || is_last || !is_visible(rest) {
             return None;
         }
-        let goes_along = |next: &Kind| !self.is_own(*next, rest) && next.answer() != Answer::Endless;
-        let next = self.first_kind(rest).ok().flatten().filter(goes_along)?;
-        let next = (next, self.goes_along(next, rest)?);
+        let goes_along = |next: &Command<'_>| !self.is_own(*next) && next.kind.answer() != Answer::Endless;
+        let next = self.first_command(rest).ok().flatten().filter(goes_along)?;
+        let next = self.goes_along(next)?;
         if before.answer == Answer::None && self.links.pipelined.is_empty() {
             return Some(next);
         }
@@ -390,23 +375,15 @@ impl Session {
         (whole && !self.links.pipelined.is_full()).then_some(next)
     }
 
-    /// Whether the command that `input` begins with is not simply forwarded, even when there is a
-    /// backend.
-    pub(super) fn is_own(&self, kind: Kind, input: &[u8]) -> bool {
-        matches!(kind, Kind::Quit | Kind::ChangeUser) || self.look(kind, input) != Look::Plain
+    /// Whether a command is not simply forwarded, even when there is a backend.
+    pub(super) fn is_own(&self, command: Command<'_>) -> bool {
+        matches!(command.kind, Kind::Quit | Kind::ChangeUser) || self.look(command) != Look::Plain
     }
 
     /// The text of the statement in a `COM_QUERY`, without its attributes. Of one that is cut, what
     /// is there.
     pub(super) fn statement<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
-        if !self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES) {
-            return payload.get(1..).unwrap_or_default();
-        }
-        match payload {
-            // No attributes, in the one set that there always is.
-            [_, 0, 1, text @ ..] => text,
-            _ => Query::decode(payload, self.capabilities()).map_or(&[], |query| query.text),
-        }
+        command::text(payload, self.capabilities())
     }
 
     /// Forwards the rest of a command as it comes. Ready with true when all is with the backend;
@@ -465,30 +442,4 @@ impl Links {
             trace.sent(state.here, &backend.server().endpoint().endpoint, now);
         }
     }
-}
-
-/// The length of the first packet in `input`, as its header says.
-fn announced_len(input: &[u8]) -> u32 {
-    input.first_chunk().map_or(0, |header| Header::parse(*header).len)
-}
-
-/// Whether the header of the first packet is there, and as much behind it as tells what kind of
-/// answer follows.
-fn is_visible(input: &[u8]) -> bool {
-    match input {
-        [0, 0, 0, _, ..] => true,
-        [len, 0, 0, _, EXECUTE, ..] => input.len() >= HEADER_LEN + EXECUTE_HEAD.min((*len).into()),
-        [_, _, _, _, EXECUTE, ..] => input.len() >= HEADER_LEN + EXECUTE_HEAD,
-        // Which statement it is about decides where it goes, and as what.
-        [len, middle, high, _, kind, ..] if Kind::try_from(*kind).is_ok_and(names_statement) => {
-            let is_short = (*middle, *high) == (0, 0) && usize::from(*len) < STATEMENT_ID.end;
-            is_short || input.len() >= HEADER_LEN + STATEMENT_ID.end
-        }
-        _ => input.len() > HEADER_LEN,
-    }
-}
-
-/// What kind of answer follows a command, of which the beginning is there.
-fn answer(kind: Kind, payload: &[u8]) -> Answer {
-    if opens_cursor(payload) { Answer::Cursor } else { kind.answer() }
 }

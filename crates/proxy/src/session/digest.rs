@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use wire::command::{Kind, statement_id};
+use command::Command;
+use wire::command::Kind;
 
 use super::Session;
 use super::decided::Decided;
@@ -13,13 +14,13 @@ use observe::rows::NO_HOSTGROUP;
 impl Session {
     /// Where a command is counted that the backend in use gets; nothing if it is no statement to be
     /// executed.
-    pub(super) fn place(&mut self, kind: Kind, payload: &[u8], decided: &Decided) -> Option<Place> {
+    pub(super) fn place(&mut self, command: Command<'_>, decided: &Decided) -> Option<Place> {
         let hostgroup = self.state.here;
-        match kind {
+        match command.kind {
             Kind::Query => {
                 let digest = decided.digest()?;
                 self.know_who();
-                let (worker, text) = (&self.worker, self.statement(payload));
+                let (worker, text) = (&self.worker, command.text());
                 worker.followed.begin(
                     &worker.shared.cache,
                     self.control.id(),
@@ -36,7 +37,7 @@ impl Session {
                 self.worker.routing.borrow().routes().digests.as_ref()?;
                 self.know_who();
                 let who = self.state.who.as_ref()?;
-                let id = statement_id(payload)?;
+                let id = command.statement()?;
                 let what = self.state.prepared.as_ref()?.executed(id, self.links.state())?;
                 if what.digest_text.is_empty() {
                     return None;
@@ -54,24 +55,24 @@ impl Session {
         let digest = self.flight.digest.filter(|_| kind == Kind::Query)?.get();
         self.know_who();
         let who = self.state.who.as_ref()?;
-        let payload = self.io.front();
-        let text = || self.worker.routing.borrow_mut().shown_of(digest, self.statement(payload)).into();
+        let text = self.io.command(self.capabilities()).map_or(&[][..], |command| command.text());
+        let text = || self.worker.routing.borrow_mut().shown_of(digest, text).into();
         self.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
     }
 
     /// Where a command is counted that the query cache answers.
-    pub(super) fn place_of_hit(&mut self, kind: Kind, payload: &[u8], decided: &Decided) -> Option<Place> {
+    pub(super) fn place_of_hit(&mut self, command: Command<'_>, decided: &Decided) -> Option<Place> {
         let digest = decided.digest()?;
         self.know_who();
-        if kind == Kind::Query {
-            let (worker, text) = (&self.worker, self.statement(payload));
+        if command.kind == Kind::Query {
+            let (worker, text) = (&self.worker, command.text());
             worker.followed.begin(&worker.shared.cache, self.control.id(), &self.state.caller, digest, text);
         }
         let who = self.state.who.as_ref()?;
-        let prepared = || self.state.prepared.as_ref()?.get(statement_id(payload)?);
-        let text = || match prepared().filter(|_| kind == Kind::StmtExecute) {
+        let prepared = || self.state.prepared.as_ref()?.get(command.statement()?);
+        let text = || match prepared().filter(|_| command.kind == Kind::StmtExecute) {
             Some(prepared) => Arc::clone(&prepared.what.digest_text),
-            None => self.worker.digest_text(digest, self.statement(payload), decided),
+            None => self.worker.digest_text(digest, command.text(), decided),
         };
         self.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
     }

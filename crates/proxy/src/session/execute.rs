@@ -1,14 +1,14 @@
 //! Commands for prepared statements: where they go, and under which number.
 
-use wire::command::{Kind, LAST_STATEMENT, StmtExecute, opens_cursor, statement_id};
-use wire::frame::HEADER_LEN;
+use command::Command;
+use wire::Capabilities;
+use wire::command::{Kind, LAST_STATEMENT};
 use wire::reply::Answer;
-use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::decided::Decided;
 use super::links::Links;
-use super::route::names_statement;
+use super::route::asked;
 use super::state::SessionState;
 use super::state::prepared::{Prepared, Preparing};
 use crate::error::ClientError;
@@ -17,12 +17,13 @@ use upstream::Kept;
 
 impl Session {
     /// Decides where a command for a prepared statement goes.
-    pub(super) fn decide_prepared(&mut self, kind: Kind, payload: &[u8]) -> Decided {
+    pub(super) fn decide_prepared(&mut self, command: Command<'_>) -> Decided {
+        let kind = command.kind;
         let prepared =
-            self.state.prepared.as_ref().zip(statement_id(payload)).and_then(|(all, id)| all.get(id));
-        let Some(prepared) = prepared else { return self.decide_unknown(kind, payload) };
+            self.state.prepared.as_ref().zip(command.statement()).and_then(|(all, id)| all.get(id));
+        let Some(prepared) = prepared else { return self.decide_unknown(command) };
         let session = self.links.session(&self.state);
-        let stays = prepared.is_at_home() || opens_cursor(payload);
+        let stays = prepared.is_at_home() || command.opens_cursor();
         let moves = prepared.what.moves
             && kind == Kind::StmtExecute
             && (!stays || session.transaction.is_some_and(|hostgroup| hostgroup != prepared.home));
@@ -30,17 +31,17 @@ impl Session {
         let means_the_same = prepared.what.modes == self.state.modes();
         let mut decided = match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
             Some(text) => {
-                let asked = self.asked_of_execution(payload, prepared.params());
+                let asked = asked(command, prepared.params());
                 self.judge(text, true, asked, true)
             }
-            None if moves => self.decide_with_meaning(prepared, payload),
+            None if moves => self.decide_with_meaning(prepared, command),
             // Its answer tells a status: that of the transaction is the client's.
             None if kind == Kind::StmtReset => {
                 Decided::plainly_to(session.transaction.unwrap_or(prepared.home))
             }
             None => Decided::plainly_to(prepared.home),
         };
-        if let Some(error) = lacks_parameters(kind, payload, prepared.params(), self.capabilities()) {
+        if let Some(error) = lacks_parameters(command, prepared.params()) {
             decided.refuse(ClientError::malformed(error));
         }
         self.execute_as(kind, &prepared.what, decided)
@@ -60,11 +61,11 @@ impl Session {
     /// The same for a statement that cannot be prepared elsewhere now as what it was. A transaction
     /// is at one server, and so are locked tables: if the statement is not there, the client has to
     /// prepare it again. What a rule or a lock answers holds here, too.
-    fn decide_with_meaning(&self, prepared: &Prepared, payload: &[u8]) -> Decided {
+    fn decide_with_meaning(&self, prepared: &Prepared, command: Command<'_>) -> Decided {
         let session = self.links.session(&self.state);
         let mut judged = Decided::plainly_to(session.transaction.unwrap_or(prepared.home));
         if let (None, Some(text)) = (session.transaction, prepared.what.text.as_deref()) {
-            let asked = self.asked_of_execution(payload, prepared.params());
+            let asked = asked(command, prepared.params());
             judged = self.judge(text, true, asked, true).never_cached();
         }
         let Some(wanted) = judged.target() else { return judged };
@@ -86,13 +87,14 @@ impl Session {
     /// The same for a statement that is not known, or not yet. The server says that it does not
     /// know it; but what it takes for the one that was prepared last is not that of a client whose
     /// last one was refused here, or of a session that has had the connection before.
-    fn decide_unknown(&self, kind: Kind, payload: &[u8]) -> Decided {
+    fn decide_unknown(&self, command: Command<'_>) -> Decided {
+        let (kind, named) = (command.kind, command.statement());
         let session = self.links.session(&self.state);
         let anywhere = if self.links.in_use.is_some() { Some(self.state.here) } else { None };
         let hostgroup = session.transaction.or(anywhere).unwrap_or(self.state.account.hostgroup());
         let mut decided = Decided::plainly_to(hostgroup);
-        let known = self.state.prepared.as_ref().zip(statement_id(payload));
-        let is_last = statement_id(payload) == Some(LAST_STATEMENT);
+        let known = self.state.prepared.as_ref().zip(named);
+        let is_last = named == Some(LAST_STATEMENT);
         if let Some((all, id)) = known.filter(|_| !is_last)
             && all.client_id_of(id, self.links.at(hostgroup)).is_some()
         {
@@ -117,15 +119,16 @@ impl Session {
     }
 
     /// Takes note of a command for a prepared statement that is being sent to the backend.
-    pub(super) fn note_prepared(&mut self, kind: Kind, payload: &[u8]) {
+    pub(super) fn note_prepared(&mut self, command: Command<'_>) {
         let (caps, hostgroup, version) = (self.capabilities(), self.state.here, self.state.version());
-        let Some(id) = statement_id(payload) else { return };
+        let (kind, opens_cursor) = (command.kind, command.opens_cursor());
+        let Some(id) = command.statement() else { return };
         let Some(all) = &mut self.state.prepared else { return };
         let Some(link) = self.links.connection_mut() else { return };
         match kind {
             Kind::StmtClose => link.statements_mut().close(id),
             Kind::SendLongData => link.statements_mut().bind(id),
-            Kind::StmtExecute if opens_cursor(payload) => link.statements_mut().bind(id),
+            Kind::StmtExecute if opens_cursor => link.statements_mut().bind(id),
             _ => {}
         }
         let Some(client_id) = all.client_id_of(id, Some(link.state())) else { return };
@@ -149,14 +152,13 @@ impl Session {
                 }
             }
             Kind::StmtExecute => {
-                all.keep_home(client_id, hostgroup, opens_cursor(payload));
+                all.keep_home(client_id, hostgroup, opens_cursor);
                 let Some(prepared) = all.get_mut(client_id) else { return };
                 prepared.note_executed();
                 let Some(place) = link.state_mut().places.get_mut(prepared.serial) else { return };
                 place.note_own();
                 if prepared.what.text.is_some()
-                    && let Ok(execute) = StmtExecute::decode(payload, caps)
-                    && let Ok(params) = execute.params(prepared.params(), caps)
+                    && let Some(params) = command.params(prepared.params())
                 {
                     let own = params.types_without_attributes(prepared.params(), caps);
                     prepared.types_for(place, own, version);
@@ -168,7 +170,7 @@ impl Session {
                 }
                 if let Some(mut change) = prepared.what.change.clone() {
                     if let Some(at) = change.passed_by {
-                        change.set_passed(self.value_of(payload, at));
+                        change.set_passed(self.state.value_of(command, at));
                     }
                     self.propose(Box::new(change));
                 }
@@ -181,9 +183,8 @@ impl Session {
 impl Links {
     /// Whether the backend in use knows the statement by the number that the client does, and its
     /// types.
-    pub(super) fn is_known_here(&self, kept: &Kept, state: &SessionState, kind: Kind, input: &[u8]) -> bool {
-        let payload = input.get(HEADER_LEN..).unwrap_or_default();
-        let Some(id) = statement_id(payload) else { return true };
+    pub(super) fn is_known_here(&self, kept: &Kept, state: &SessionState, command: Command<'_>) -> bool {
+        let Some(id) = command.statement() else { return true };
         let Some(prepared) = state.prepared.as_ref().and_then(|all| all.get(id)) else {
             return self.left_as(state, id).is_empty();
         };
@@ -191,7 +192,7 @@ impl Links {
         let Some(place) = prepared.at(link).filter(|place| place.statement.id == id) else { return false };
         let is_usual = || place.came != Came::ForOnce && !prepared.has_other_columns_at(link);
         prepared.unsent.is_empty()
-            && match kind {
+            && match command.kind {
                 Kind::StmtClose => !self.is_elsewhere(kept, prepared.serial),
                 Kind::StmtExecute => is_usual() && prepared.has_types_at(link),
                 Kind::SendLongData => place.came != Came::Reused,
@@ -203,16 +204,11 @@ impl Links {
 /// What an execution of the statement that was prepared last lacks, if its parameters are not
 /// there. The server gets such a statement by its own number, under which `MariaDB` would take
 /// missing bytes for NULL.
-fn lacks_parameters(
-    kind: Kind,
-    payload: &[u8],
-    prepared: u16,
-    caps: Capabilities,
-) -> Option<wire::WireError> {
-    if kind != Kind::StmtExecute || prepared == 0 || statement_id(payload) != Some(LAST_STATEMENT) {
+fn lacks_parameters(command: Command<'_>, prepared: u16) -> Option<wire::WireError> {
+    if prepared == 0 || command.statement() != Some(LAST_STATEMENT) {
         return None;
     }
-    StmtExecute::decode(payload, caps).and_then(|execute| execute.params(prepared, caps)).err()
+    command.wrong_params(prepared)
 }
 
 /// Whether a client with these capabilities keeps what it is told of columns when a statement is
@@ -220,5 +216,3 @@ fn lacks_parameters(
 pub(super) const fn keeps_definitions(capabilities: Capabilities) -> bool {
     capabilities.contains(Capabilities::MARIADB_CACHE_METADATA)
 }
-
-const _: () = assert!(names_statement(Kind::StmtExecute));

@@ -3,6 +3,7 @@
 //!
 //! All others are judged with where they go ([`Routing::judge`](crate::routing::Routing::judge)).
 
+use command::Command;
 use route::{Asked, Route, Ruling};
 use tokio::time::Instant;
 use wire::command::Kind;
@@ -60,12 +61,14 @@ impl Session {
         if !is_judged || self.worker.routing.borrow().routes().firewall.is_none() {
             return Ok(false);
         }
-        let Some(payload) = self.io.whole_front().map(<[u8]>::to_vec) else { return Ok(false) };
+        let command = self.io.command(self.capabilities()).filter(Command::is_whole);
+        let Some(copied) = command.map(|command| command.copied()) else { return Ok(false) };
+        let command = copied.command();
         let decided = match kind {
-            Kind::Query => self.judge(self.statement(&payload), true, None, false),
-            _ => self.decide_prepared(kind, &payload),
+            Kind::Query => self.judge(command.text(), true, None, false),
+            _ => self.decide_prepared(command),
         };
-        self.note_ruling(kind, &payload, &decided);
+        self.note_ruling(command, &decided);
         if let Route::Local(reply) = &decided.route
             && let Reply::Error(error) = &**reply
             && decided.screened.ruling == Ruling::Refused
@@ -77,14 +80,14 @@ impl Session {
 
     /// Counts what the firewall is against, and logs it now and then.
     #[inline]
-    pub(super) fn note_ruling(&self, kind: Kind, payload: &[u8], decided: &Decided) {
+    pub(super) fn note_ruling(&self, command: Command<'_>, decided: &Decided) {
         if decided.screened.ruling != Ruling::Passes {
-            self.note_unlisted(kind, payload, decided);
+            self.note_unlisted(command, decided);
         }
     }
 
     #[cold]
-    fn note_unlisted(&self, kind: Kind, payload: &[u8], decided: &Decided) {
+    fn note_unlisted(&self, command: Command<'_>, decided: &Decided) {
         let worker = &self.worker;
         let (counter, messages, what) = match decided.screened.ruling {
             Ruling::Refused => (Counter::FirewallRefused, &worker.logged.refused, "has refused"),
@@ -92,7 +95,7 @@ impl Session {
         };
         worker.counts.note(counter);
         let Some(hidden) = messages.admit(Instant::now()) else { return };
-        let statement = self.shown_in_log(kind, payload, decided);
+        let statement = self.shown_in_log(command, decided);
         let digest = format_args!("0x{:016X}", decided.digest().unwrap_or(0));
         let caller = &self.state.caller;
         let (user, schema) = (caller.user().escape_ascii(), caller.schema().escape_ascii());
@@ -105,12 +108,8 @@ impl Session {
     }
 
     /// The digest's text of a statement, as the log has it: nothing of its values.
-    pub(super) fn shown_in_log(&self, kind: Kind, payload: &[u8], decided: &Decided) -> String {
-        let text = match kind {
-            Kind::Query => self.statement(payload),
-            Kind::StmtPrepare => payload.get(1..).unwrap_or_default(),
-            _ => self.state.prepared_text(payload).unwrap_or_default(),
-        };
+    pub(super) fn shown_in_log(&self, command: Command<'_>, decided: &Decided) -> String {
+        let text = self.state.text_of(command);
         let shown =
             decided.digest().map(|digest| self.worker.digest_text(digest, text, decided)).unwrap_or_default();
         let shown = shown.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(&shown);

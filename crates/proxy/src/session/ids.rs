@@ -1,9 +1,9 @@
 //! Commands with connection ids in them or in their replies.
 
+use command::Command;
 use session::limits::{FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
 use wire::Codec as _;
-use wire::command::{Kind, ProcessKill, opens_cursor};
-use wire::frame::{HEADER_LEN, Header};
+use wire::command::{Kind, ProcessKill};
 
 use super::Session;
 use super::state::Past;
@@ -24,38 +24,37 @@ pub(super) enum Look {
 }
 
 impl Session {
-    /// Looks for connection ids in the command that `input` begins with.
-    pub(super) fn look(&self, kind: Kind, input: &[u8]) -> Look {
-        let Some(header) = input.first_chunk().map(|bytes| Header::parse(*bytes)) else { return Look::Cut };
-        let behind = input.get(HEADER_LEN..).unwrap_or_default();
-        let payload = behind.get(..header.len as usize);
-        let may_be_ours = match (kind, payload) {
-            _ if header.len > self.own_bytes_max(kind, behind) => false,
-            (Kind::ProcessKill | Kind::ProcessInfo, _) | (Kind::StmtPrepare, None) => true,
-            (Kind::StmtExecute, None) => self.state.past.contains(Past::PREPARED_KILL),
-            (Kind::StmtExecute, Some(payload)) => self.prepared_kill(payload).is_some(),
-            (Kind::Query, Some(payload)) => statement::may_be_own(self.statement(payload)),
-            (Kind::Query, None) => statement::may_become_own(self.statement(behind)),
-            (Kind::StmtPrepare, Some(payload)) => statement::naming::has_id(payload),
+    /// Looks for connection ids in a command.
+    pub(super) fn look(&self, command: Command<'_>) -> Look {
+        let may_be_ours = match (command.kind, command.is_there()) {
+            _ if command.len() > own_bytes_max(command) => false,
+            (Kind::ProcessKill | Kind::ProcessInfo, _) | (Kind::StmtPrepare, false) => true,
+            (Kind::StmtExecute, false) => self.state.past.contains(Past::PREPARED_KILL),
+            (Kind::StmtExecute, true) => self.prepared_kill(command).is_some(),
+            (Kind::Query, true) => statement::may_be_own(command.text()),
+            (Kind::Query, false) => statement::may_become_own(command.text()),
+            (Kind::StmtPrepare, true) => statement::naming::has_id(command.payload()),
             _ => false,
         };
         if !may_be_ours {
             return Look::Plain;
         }
-        let Some(payload) = payload else { return Look::Cut };
-        let ours = match kind {
-            Kind::ProcessKill => ProcessKill::decode(payload, self.capabilities())
+        if !command.is_there() {
+            return Look::Cut;
+        }
+        let ours = match command.kind {
+            Kind::ProcessKill => ProcessKill::decode(command.payload(), command.caps)
                 .map(|command| Kill::connection(command.connection_id))
                 .ok()
                 .filter(Kill::is_of_a_session)
                 .map(Own::Kill),
-            Kind::Query => self.own_statement(self.statement(payload)),
-            Kind::StmtExecute => self.prepared_kill(payload),
+            Kind::Query => self.own_statement(command.text()),
+            Kind::StmtExecute => self.prepared_kill(command),
             Kind::ProcessInfo => Some(Own::Processes { is_full: false }),
             _ => None,
         };
         let ours = ours.filter(|own| !self.needs_no_more(*own));
-        let ours = ours.or_else(|| self.names_threads(kind, payload).then_some(Own::Naming));
+        let ours = ours.or_else(|| self.names_threads(command).then_some(Own::Naming));
         ours.map_or(Look::Plain, Look::Ours)
     }
 
@@ -77,37 +76,19 @@ impl Session {
         Kill { id: self.identity.connection_id.into(), ..kill }
     }
 
-    /// Bytes of the longest command that is looked at, with the beginning of this one.
-    fn own_bytes_max(&self, kind: Kind, behind: &[u8]) -> u32 {
-        if kind == Kind::Query && statement::begins_like_explain(self.statement(behind)) {
-            EXPLAINED_BYTES_MAX
-        } else {
-            OWN_STATEMENT_BYTES_MAX
-        }
-    }
-
     /// Whether a command has a statement that names sessions, in whose place a server needs its own
     /// threads. Without a backend it is not known yet which.
-    fn names_threads(&self, kind: Kind, payload: &[u8]) -> bool {
+    fn names_threads(&self, command: Command<'_>) -> bool {
         if self.links.in_use.is_some() {
-            return self.with_threads(kind, payload).is_some();
+            return self.with_threads(command).is_some();
         }
-        self.naming(kind, payload).is_some_and(statement::naming::is_one)
-    }
-
-    /// The text of a command that may name sessions.
-    fn naming<'a>(&self, kind: Kind, payload: &'a [u8]) -> Option<&'a [u8]> {
-        match kind {
-            Kind::Query => Some(self.statement(payload)),
-            Kind::StmtPrepare => payload.get(1..),
-            _ => None,
-        }
+        naming(command).is_some_and(statement::naming::is_one)
     }
 
     /// A command with a statement that names sessions, with their threads at the backend's server
     /// in their place; `None` if it names none that has one there.
-    fn with_threads(&self, kind: Kind, payload: &[u8]) -> Option<Vec<u8>> {
-        let text = self.naming(kind, payload)?;
+    fn with_threads(&self, command: Command<'_>) -> Option<Vec<u8>> {
+        let (text, payload) = (naming(command)?, command.payload());
         let server = &self.links.in_use.as_ref()?.server().endpoint().endpoint;
         // A server that counts that far could be asked for the wrong one.
         let thread = |session| {
@@ -123,9 +104,15 @@ impl Session {
         Some([front, &translated].concat())
     }
 
+    /// Whether the proxy deals with the command in the backlog itself, or may have to.
+    pub(super) fn is_ours(&self) -> bool {
+        let command = self.io.command(self.capabilities());
+        command.is_none_or(|command| self.look(command) != Look::Plain)
+    }
+
     /// Deals with such a command, which is in the backlog.
     pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
-        let look = self.look(kind, &self.io.backlog);
+        let look = self.io.command(self.capabilities()).map_or(Look::Cut, |command| self.look(command));
         let is_judged = matches!(look, Look::Ours(Own::Kill(_) | Own::KillByVariable));
         if is_judged && self.refuse_own(kind).await? {
             return Ok(());
@@ -140,8 +127,8 @@ impl Session {
             }
             Look::Ours(Own::Ask(ask)) => self.tell(kind, ask).await,
             Look::Ours(Own::Processes { is_full }) => self.ask_for_sessions(kind, is_full).await,
-            Look::Cut => self.complete_command(kind).await,
-            Look::Ours(Own::Naming) => self.name_threads(kind).await,
+            Look::Cut => self.complete_command().await,
+            Look::Ours(Own::Naming) => self.name_threads().await,
             // It has become complete, and is forwarded like any other.
             Look::Plain | Look::Ours(Own::KillOwn(_)) => Ok(()),
         }
@@ -149,7 +136,7 @@ impl Session {
 
     /// Puts threads in the place of sessions into the command in the backlog, which then is like
     /// any other.
-    async fn name_threads(&mut self, kind: Kind) -> Result<(), Ending> {
+    async fn name_threads(&mut self) -> Result<(), Ending> {
         if self.links.in_use.is_none() {
             let session = self.links.session(&self.state);
             let hostgroup = session.transaction.unwrap_or(self.state.account.hostgroup());
@@ -157,8 +144,9 @@ impl Session {
                 return self.refuse_unserved(why).await;
             }
         }
-        let payload = self.io.whole_front();
-        if let Some((len, named)) = payload.and_then(|all| Some((all.len(), self.with_threads(kind, all)?))) {
+        let command = self.io.command(self.capabilities()).filter(Command::is_whole);
+        let named = command.and_then(|all| Some((all.payload().len(), self.with_threads(all)?)));
+        if let Some((len, named)) = named {
             self.io.splice_front(0..len, &named);
         }
         Ok(())
@@ -167,15 +155,29 @@ impl Session {
     /// Takes note of a command that is being sent, if it may show ids of threads. Rows that the
     /// client fetches later keep them.
     #[inline]
-    pub(super) fn begin_listing(&mut self, kind: Kind, payload: &[u8]) {
+    pub(super) fn begin_listing(&mut self, command: Command<'_>) {
         let absent = self.flight.as_mut().and_then(|flight| flight.absent.take());
         let shown = self.flight.proposed.as_ref().and_then(|change| change.ids);
-        let Some(ids) = shown.filter(|_| !opens_cursor(payload)) else { return };
-        let is_binary = kind == Kind::StmtExecute;
+        let Some(ids) = shown.filter(|_| !command.opens_cursor()) else { return };
+        let is_binary = command.kind == Kind::StmtExecute;
         let listing = Listing::new(self.capabilities(), ids, is_binary);
         self.flight().taps.set_listing(match absent.filter(|_| !is_binary) {
             Some(absent) => listing.with(*absent),
             None => listing,
         });
     }
+}
+
+/// Bytes of the longest command that is looked at, with the beginning of this one.
+fn own_bytes_max(command: Command<'_>) -> u32 {
+    if command.kind == Kind::Query && statement::begins_like_explain(command.text()) {
+        EXPLAINED_BYTES_MAX
+    } else {
+        OWN_STATEMENT_BYTES_MAX
+    }
+}
+
+/// The text of a command that may name sessions.
+fn naming(command: Command<'_>) -> Option<&[u8]> {
+    matches!(command.kind, Kind::Query | Kind::StmtPrepare).then(|| command.text())
 }

@@ -3,6 +3,7 @@
 //!
 //! They are found with where they go ([`Routing::judge`](crate::routing::Routing::judge)).
 
+use command::Command;
 use route::Sighting;
 use tokio::time::Instant;
 use wire::command::Kind;
@@ -16,14 +17,14 @@ use crate::error::ClientError;
 impl Session {
     /// Counts what was found in a statement, and logs it now and then.
     #[inline]
-    pub(super) fn note_sighting(&self, kind: Kind, payload: &[u8], decided: &Decided) {
+    pub(super) fn note_sighting(&self, command: Command<'_>, decided: &Decided) {
         if let Some(sighting) = decided.screened.sighting {
-            self.note_found(kind, payload, decided, sighting);
+            self.note_found(command, decided, sighting);
         }
     }
 
     #[cold]
-    fn note_found(&self, kind: Kind, payload: &[u8], decided: &Decided, sighting: Sighting) {
+    fn note_found(&self, command: Command<'_>, decided: &Decided, sighting: Sighting) {
         let worker = &self.worker;
         if let Some(fingerprint) = sighting.fingerprint() {
             let is_listed = matches!(sighting, Sighting::Listed(_));
@@ -49,7 +50,7 @@ impl Session {
         let Some(hidden) = messages.admit(Instant::now()) else { return };
         let fingerprint =
             sighting.fingerprint().map_or_else(String::new, |fingerprint| fingerprint.to_string());
-        let statement = self.shown_in_log(kind, payload, decided);
+        let statement = self.shown_in_log(command, decided);
         let digest = format_args!("0x{:016X}", decided.digest().unwrap_or(0));
         let caller = &self.state.caller;
         let (user, schema) = (caller.user().escape_ascii(), caller.schema().escape_ascii());

@@ -5,7 +5,8 @@ use std::io::{Error, ErrorKind};
 use std::ops::Range;
 use std::task::{Context, Poll, ready};
 
-use wire::command::Kind;
+use command::Command;
+use wire::Capabilities;
 
 use super::backlog::{front, splice, whole_front};
 use crate::ending::Ending;
@@ -97,14 +98,10 @@ impl Io {
         whole_front(&self.backlog)
     }
 
-    /// Its kind, and as much of the payload as is there; nothing if there is no such command.
-    pub(super) fn first_of_backlog(&self) -> Option<(Kind, &[u8])> {
-        let payload = self.front();
-        Some((Kind::try_from(*payload.first()?).ok()?, payload))
-    }
-
-    pub(super) fn kind_in_backlog(&self) -> Option<Kind> {
-        self.first_of_backlog().map(|(kind, _)| kind)
+    /// The command that the backlog begins with, of a client that can do this; nothing if there is
+    /// no such command.
+    pub(super) fn command(&self, caps: Capabilities) -> Option<Command<'_>> {
+        Command::first(&self.backlog, caps)
     }
 
     /// Puts `with` in the place of a part of the front's payload that is there. False if the front

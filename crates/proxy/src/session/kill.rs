@@ -45,7 +45,7 @@ impl Session {
 
     /// The same for one that is counted, and shown meanwhile.
     pub(super) async fn kill_here(&mut self, kind: Kind, kill: Kill) -> Result<(), Ending> {
-        let measured = self.measure_own(kind, self.io.front());
+        let measured = self.measure_own(kind);
         self.begin_running(measured, &[]);
         self.run_kill(kill).await?;
         self.answered_here(0);

@@ -4,11 +4,12 @@
 //! Each becomes a plain one, as text in the backlog. So the server never gets the id of a session,
 //! and where the id is the server's own, the server gets what it would have got.
 
+use command::Command;
+use wire::Capabilities;
 use wire::codec::Reader;
-use wire::command::{Kind, StmtExecute, statement_id};
+use wire::command::Kind;
 use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
-use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::correction::correction;
@@ -24,25 +25,23 @@ use upstream::{Full, Reply};
 impl Session {
     /// What an execution of a prepared statement is, if it kills a session of the proxy, or what a
     /// parameter says.
-    pub(super) fn prepared_kill(&self, payload: &[u8]) -> Option<Own> {
+    pub(super) fn prepared_kill(&self, command: Command<'_>) -> Option<Own> {
         if !self.state.past.contains(Past::PREPARED_KILL) {
             return None;
         }
-        match self.state.prepared.as_ref()?.kill(statement_id(payload)?)? {
+        match self.state.prepared.as_ref()?.kill(command.statement()?)? {
             PreparedKill::Session(kill) => Some(Own::Kill(kill)),
             PreparedKill::Own(kill) => Some(Own::Kill(self.own_kill(kill))),
-            PreparedKill::ByParameter { .. } => self.kill_by_parameter(payload).map(|_| Own::KillExecuted),
+            PreparedKill::ByParameter { .. } => self.kill_by_parameter(command).map(|_| Own::KillExecuted),
         }
     }
 
     /// The KILL that an execution stands for, and the type of its parameter; nothing if its value
     /// is no number. Where texts are judged it must not become another text.
-    fn kill_by_parameter(&self, payload: &[u8]) -> Option<(Kill, u16)> {
+    fn kill_by_parameter(&self, command: Command<'_>) -> Option<(Kill, u16)> {
         let all = self.state.prepared.as_ref()?;
-        let PreparedKill::ByParameter { kill, kind } = all.kill(statement_id(payload)?)? else { return None };
-        let execute = StmtExecute::decode(payload, self.capabilities()).ok()?;
-        let params = execute.params(1, self.capabilities()).ok()?;
-        let (id, kind) = params.first_whole_number(kind)?;
+        let PreparedKill::ByParameter { kill, kind } = all.kill(command.statement()?)? else { return None };
+        let (id, kind) = command.params(1)?.first_whole_number(kind)?;
         (!self.is_watched()).then_some((Kill { id, ..kill }, kind))
     }
 
@@ -56,9 +55,9 @@ impl Session {
 
     /// Puts the KILL that the execution in the backlog stands for in its place, as text.
     pub(super) fn spell_kill(&mut self) {
-        let Some(payload) = self.io.whole_front() else { return };
-        let Some((kill, of)) = self.kill_by_parameter(payload) else { return };
-        if let Some((all, id)) = self.state.prepared.as_mut().zip(statement_id(payload)) {
+        let Some(command) = self.io.command(self.capabilities()).filter(Command::is_whole) else { return };
+        let Some((kill, of)) = self.kill_by_parameter(command) else { return };
+        if let Some((all, id)) = self.state.prepared.as_mut().zip(command.statement()) {
             all.note_kill_by(id, of);
         }
         self.say_instead(kill.text().as_bytes());

@@ -85,9 +85,7 @@ impl Session {
         }
         let error = self.state.transaction.rolled_back.take();
         let Some(error) = error.filter(|_| !self.rolls_back(kind)) else { return Ok(false) };
-        if let Some(id) = statement_id(self.io.front()) {
-            self.keep_types(kind, id);
-        }
+        self.keep_types();
         self.refuse_here(kind, &error).await?;
         Ok(true)
     }

@@ -3,10 +3,11 @@
 
 use std::num::NonZeroU64;
 
+use command::Command;
 use querylog::AuditEvent;
 use sql::StatementKind;
 use tokio::time::Instant;
-use wire::command::{Kind, statement_id};
+use wire::command::Kind;
 
 use super::Session;
 use super::decided::Decided;
@@ -19,23 +20,23 @@ use observe::running::{Also, Measured, Paused};
 use upstream::Reply;
 
 impl Session {
-    /// Counts a command that the backend gets. Of a long one `payload` is the beginning. One that
-    /// was `paused` was counted as one of the client's before.
+    /// Counts a command that the backend gets. Of a long one the beginning is there. One that was
+    /// `paused` was counted as one of the client's before.
     pub(super) fn measure(
         &mut self,
-        kind: Kind,
-        payload: &[u8],
+        command: Command<'_>,
         decided: &Decided,
         paused: Option<&Paused>,
     ) -> Measured {
+        let kind = command.kind;
         let own = match paused {
             Some(paused) => Measured { statement: paused.measured.statement, ..Measured::plain(kind) },
             None if decided.is_counted => Measured::plain(kind),
             None => {
-                self.note_ruling(kind, payload, decided);
-                self.note_sighting(kind, payload, decided);
+                self.note_ruling(command, decided);
+                self.note_sighting(command, decided);
                 self.worker.note_uncached(decided);
-                self.measure_as(kind, payload, decided.plan.statement())
+                self.measure_as(command, decided.plan.statement())
             }
         };
         if is_question(kind)
@@ -43,23 +44,25 @@ impl Session {
         {
             backend.connection().note_query();
         }
-        let place = self.place(kind, payload, decided);
+        let place = self.place(command, decided);
         let (digest, log) = (decided.digest(), decided.log());
-        let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+        let bytes = u32::try_from(command.payload().len()).unwrap_or(u32::MAX);
         self.worker.note_at_server(kind);
-        if own.statement == Some(StatementKind::Set) && set_of(self.statement(payload)) == SetOf::Names {
+        if own.statement == Some(StatementKind::Set) && set_of(command.text()) == SetOf::Names {
             self.worker.counts.note(Counter::ServerSetNames);
         }
         Measured { digest, log, place, bytes, ..own }
     }
 
-    /// Counts a command that no server gets.
-    pub(super) fn measure_own(&self, kind: Kind, payload: &[u8]) -> Measured {
-        self.measure_as(kind, payload, self.flight.statement)
+    /// Counts the command in the backlog, which no server gets.
+    pub(super) fn measure_own(&self, kind: Kind) -> Measured {
+        let command = self.io.command(self.capabilities());
+        command.map_or(Measured::plain(kind), |command| self.measure_as(command, self.flight.statement))
     }
 
     /// Counts a command; of a statement, which one it is may be known already.
-    pub(super) fn measure_as(&self, kind: Kind, payload: &[u8], known: Option<StatementKind>) -> Measured {
+    pub(super) fn measure_as(&self, command: Command<'_>, known: Option<StatementKind>) -> Measured {
+        let kind = command.kind;
         let counts = &self.worker.counts;
         if is_question(kind) {
             counts.note(Counter::Questions);
@@ -67,7 +70,7 @@ impl Session {
         let mut statement = None;
         match kind {
             Kind::Query => {
-                let text = self.statement(payload);
+                let text = command.text();
                 let known = known.unwrap_or_else(|| StatementKind::of(text));
                 self.note_statement(known, text);
                 statement = Some(known);
@@ -77,7 +80,7 @@ impl Session {
             Kind::StmtClose => counts.note(Counter::Close),
             Kind::InitDb => {
                 counts.note(Counter::InitDb);
-                self.note_schema(payload.get(1..).unwrap_or_default());
+                self.note_schema(command.text());
             }
             _ => {}
         }
@@ -112,39 +115,32 @@ impl Session {
     }
 
     /// The text of a command that lists of sessions and logs show.
-    pub(super) fn shown<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
-        match kind {
-            Kind::Query => self.statement(payload),
-            Kind::StmtPrepare | Kind::InitDb => payload.get(1..).unwrap_or_default(),
-            Kind::StmtExecute | Kind::StmtBulkExecute if self.worker.logs() => {
-                self.state.prepared_text(payload).unwrap_or_default()
-            }
-            _ => &[],
-        }
+    pub(super) fn shown<'a>(&'a self, command: Command<'a>) -> &'a [u8] {
+        if self.worker.logs() { self.state.text_of(command) } else { command.text() }
     }
 
     /// The same of a command that is sent, and names its prepared statement as the server does.
-    pub(super) fn shown_sent<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
-        match kind {
+    pub(super) fn shown_sent<'a>(&'a self, command: Command<'a>) -> &'a [u8] {
+        match command.kind {
             Kind::StmtExecute | Kind::StmtBulkExecute if self.worker.logs() => {
-                self.state.executed_text(self.links.state(), payload).unwrap_or_default()
+                self.state.executed_text(self.links.state(), command).unwrap_or_default()
             }
-            kind => self.shown(kind, payload),
+            _ => command.text(),
         }
     }
 
     /// What logs want of a command that is sent with the one before it.
-    pub(super) fn also(&self, kind: Kind, payload: &[u8], decided: &Decided) -> Also {
-        if !self.worker.logs() || !is_question(kind) {
+    pub(super) fn also(&self, command: Command<'_>, decided: &Decided) -> Also {
+        if !self.worker.logs() || !is_question(command.kind) {
             return Also::default();
         }
-        let text = self.shown_sent(kind, payload);
+        let text = self.shown_sent(command);
         let kept = text.get(..self.worker.settings().logs.text_kept()).unwrap_or(text);
         Also {
             text: kept.into(),
             text_len: text.len(),
-            statement: executed_id(kind, payload),
-            traced: self.also_traced(kind, payload, decided),
+            statement: executed_id(command),
+            traced: self.also_traced(command, decided),
         }
     }
 
@@ -159,15 +155,17 @@ impl Session {
         self.control.running.begin(&self.worker.shown, measured, text, kept, now);
     }
 
-    /// The same for a command that is sent to the backend, of which `missing` bytes have not come
+    /// The same for a command that is sent to the backend, of which some bytes may not have come
     /// yet.
-    pub(super) fn begin_sent(&self, measured: Measured, payload: &[u8], missing: usize) {
-        self.begin_running(measured, self.shown_sent(measured.kind, payload));
+    pub(super) fn begin_sent(&self, measured: Measured, command: Command<'_>) {
+        let payload = command.payload();
+        let missing = (command.len() as usize).saturating_sub(payload.len());
+        self.begin_running(measured, self.shown_sent(command));
         self.control.running.note_missing(missing);
         if measured.kind == Kind::StmtExecute && missing == 0 {
             self.control.running.keep_execution(&self.worker.shown, payload);
         }
-        self.control.running.set_statement(executed_id(measured.kind, payload));
+        self.control.running.set_statement(executed_id(command));
     }
 
     /// Nothing runs any more.
@@ -185,9 +183,9 @@ impl Session {
 
     /// The same for who has just looked at the clock.
     pub(super) fn show_waiting_since(&self, now: Instant) {
-        if let Some((kind, payload)) = self.io.first_of_backlog() {
-            self.begin_running_at(Measured::plain(kind), self.shown(kind, payload), now);
-            self.note_traced_wait(kind, payload, now);
+        if let Some(command) = self.io.command(self.capabilities()) {
+            self.begin_running_at(Measured::plain(command.kind), self.shown(command), now);
+            self.note_traced_wait(command, now);
         }
         if let Some(paused) = &self.flight.paused {
             self.control.running.resume(paused);
@@ -201,12 +199,14 @@ impl Session {
         let paused = self.flight.paused.as_ref();
         let measured = match paused {
             Some(paused) => paused.measured,
-            None => self.measure_own(kind, self.io.front()),
+            None => self.measure_own(kind),
         };
         let digest = self.flight.digest.map(NonZeroU64::get).or(measured.digest);
         let log = self.flight.log;
         self.begin_running(Measured { digest, log, place, ..measured }, self.text_for_logs());
-        self.note_traced_here(kind, self.io.front(), None);
+        if let Some(command) = self.io.command(self.capabilities()) {
+            self.note_traced_here(command, None);
+        }
         if let Some(paused) = paused {
             self.control.running.resume(paused);
         }
@@ -214,8 +214,10 @@ impl Session {
 
     /// Counts the command in the backlog, which no server gets, unless it was counted before.
     pub(super) fn measure_refused(&self) {
-        if let Some((kind, payload)) = self.io.first_of_backlog().filter(|_| self.flight.paused.is_none()) {
-            self.measure_own(kind, payload);
+        if let Some(command) = self.io.command(self.capabilities())
+            && self.flight.paused.is_none()
+        {
+            self.measure_own(command.kind);
         }
     }
 
@@ -235,8 +237,8 @@ impl Session {
 
     /// The text of the command in the backlog, if logs want it.
     pub(super) fn text_for_logs(&self) -> &[u8] {
-        let first = self.io.first_of_backlog().filter(|_| self.worker.logs());
-        first.map_or(&[], |(kind, payload)| self.shown(kind, payload))
+        let first = self.io.command(self.capabilities()).filter(|_| self.worker.logs());
+        first.map_or(&[], |command| self.shown(command))
     }
 }
 
@@ -260,9 +262,9 @@ impl Worker {
 }
 
 /// The number of the prepared statement that is executed; 0 for other commands.
-fn executed_id(kind: Kind, payload: &[u8]) -> u32 {
-    match kind {
-        Kind::StmtExecute | Kind::StmtBulkExecute => statement_id(payload).unwrap_or(0),
+fn executed_id(command: Command<'_>) -> u32 {
+    match command.kind {
+        Kind::StmtExecute | Kind::StmtBulkExecute => command.statement().unwrap_or(0),
         _ => 0,
     }
 }

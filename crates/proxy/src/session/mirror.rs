@@ -1,5 +1,6 @@
 //! Copies of a session's statements for other hostgroups.
 
+use command::Command;
 use route::limits::JUDGED_BYTES_MAX;
 use route::{Account, Branches, Route};
 use wire::command::Kind;
@@ -15,13 +16,13 @@ use crate::taps::compare::{Compare, Half};
 impl Session {
     /// Has a copy of the command run that is being sent, if its rules want one. Of one that is so
     /// long that rules do not see its end there is none.
-    pub(super) fn mirror(&mut self, kind: Kind, payload: &[u8], upload: &Upload, decided: &Decided) {
+    pub(super) fn mirror(&mut self, command: Command<'_>, upload: &Upload, decided: &Decided) {
         let Route::Many(branches) = &decided.route else { return };
         let Branches { copy: mirror, compare, .. } = **branches;
-        if kind != Kind::Query {
+        if command.kind != Kind::Query {
             return;
         }
-        let text = self.statement(payload);
+        let text = command.text();
         if !upload.complete || text.len() > JUDGED_BYTES_MAX {
             return self.worker.counts.note(Counter::CopiesDropped);
         }

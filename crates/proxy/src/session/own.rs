@@ -13,7 +13,6 @@ use wire::frame::MessageScanner;
 use wire::reply::Answer;
 
 use super::Session;
-use super::ids::Look;
 use super::kill::while_waiting;
 use super::phase::Phase;
 use super::trace::Part;
@@ -61,12 +60,12 @@ impl Session {
                     return Ok(Phase::FastForward);
                 }
             }
-            _ if self.look(kind, &self.io.backlog) != Look::Plain => Box::pin(self.handle_ids(kind)).await?,
+            _ if self.is_ours() => Box::pin(self.handle_ids(kind)).await?,
             // Nothing to close or reset where nothing was prepared.
             Kind::StmtClose | Kind::SendLongData if has_none => self.skip_command().await.map(drop)?,
             _ => match decided {
                 Some(decided) => return self.follow_route(kind, decided).await,
-                None => self.complete_command(kind).await?,
+                None => self.complete_command().await?,
             },
         }
         Ok(self.next_phase())
@@ -168,7 +167,7 @@ impl Session {
 
     /// Answers the command in the backlog with the reason why it got no server, if it has a reply.
     pub(super) async fn refuse_unserved(&mut self, why: AcquireError) -> Result<(), Ending> {
-        if self.io.kind_in_backlog().is_some_and(|kind| kind.answer() == Answer::None) {
+        if self.io.command(self.capabilities()).is_some_and(|command| command.kind.answer() == Answer::None) {
             let error = if let AcquireError::Proxy(error) = &why { Some(error) } else { None };
             return Box::pin(self.drop_unanswered(error)).await;
         }

@@ -4,10 +4,12 @@
 //! statement is there, at the latest in front of its execution.
 
 use std::future::poll_fn;
+use std::ops::Range;
 use std::task::Poll;
 
-use wire::command::{Kind, STATEMENT_ID, statement_id};
-use wire::frame::{HEADER_LEN, Header, put_message};
+use command::Command;
+use wire::command::{Kind, STATEMENT_ID};
+use wire::frame::{HEADER_LEN, put_message};
 
 use super::Session;
 use crate::ending::Ending;
@@ -23,11 +25,10 @@ impl Session {
             self.state.transaction.rolled_back = Some(Box::new(error.clone()));
         }
         self.measure_refused();
-        match self.io.first_of_backlog() {
-            Some((Kind::SendLongData, payload)) if let Some(id) = statement_id(payload) => {
-                self.keep_part(id).await
-            }
-            _ => self.skip_command().await.map(drop),
+        let command = self.io.command(self.capabilities());
+        match command.filter(|command| command.kind == Kind::SendLongData).and_then(|part| part.statement()) {
+            Some(id) => self.keep_part(id).await,
+            None => self.skip_command().await.map(drop),
         }
     }
 
@@ -35,7 +36,7 @@ impl Session {
     /// is closed: it must not be executed without them.
     async fn keep_part(&mut self, id: u32) -> Result<(), Ending> {
         let mut parts = self.state.take_parts(Kind::SendLongData, id);
-        let len = self.io.backlog.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
+        let len = self.io.command(self.capabilities()).map_or(0, |command| command.len() as usize);
         let has_room = parts.len() + HEADER_LEN + len <= PARTS_BYTES_MAX;
         if has_room {
             self.complete_front().await?;
@@ -51,15 +52,14 @@ impl Session {
 
     /// Sends parts to the backend in use, which knows the statement by this number.
     pub(super) async fn send_parts(&mut self, known_as: u32, mut parts: Vec<u8>) -> Result<(), Ending> {
+        const ID: Range<usize> = HEADER_LEN + STATEMENT_ID.start..HEADER_LEN + STATEMENT_ID.end;
         let mut rest = &mut parts[..];
-        while let Some((header, behind)) = rest.split_first_chunk_mut::<HEADER_LEN>() {
-            let len = Header::parse(*header).len as usize;
-            let Some((payload, behind)) = behind.split_at_mut_checked(len) else { break };
-            if let Some(id) = payload.get_mut(STATEMENT_ID) {
-                id.copy_from_slice(&known_as.to_le_bytes());
-            }
-            self.note_prepared(Kind::SendLongData, payload);
-            rest = behind;
+        while let Some(id) = rest.get_mut(ID) {
+            id.copy_from_slice(&known_as.to_le_bytes());
+            let Some(command) = Command::first(rest, self.capabilities()) else { break };
+            let len = command.packet().len();
+            self.note_prepared(command);
+            rest = rest.get_mut(len..).unwrap_or_default();
         }
         self.worker.note_at_server(Kind::SendLongData);
         poll_fn(|cx| Poll::Ready(self.links.send(cx, &parts))).await

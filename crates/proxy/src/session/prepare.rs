@@ -1,6 +1,7 @@
 //! Preparing statements at servers: anew where they are not, and for the client where other
 //! statements have their numbers.
 
+use command::Command;
 use sql::shape::Effects;
 use wire::command::{Kind, STATEMENT_ID};
 use wire::frame::{HEADER_LEN, MAX_PAYLOAD};
@@ -142,22 +143,24 @@ impl Session {
     /// one has.
     pub(super) async fn prepare_for_client(&mut self, decided: &mut Decided) -> Result<(), Stop> {
         self.complete_front().await?;
-        let Some(payload) = self.io.whole_front().map(<[u8]>::to_vec) else {
+        let copied = self.io.command(self.capabilities()).filter(Command::is_whole);
+        let Some(copied) = copied.map(|command| command.copied()) else {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
             let error = ClientError::PacketTooLarge { max };
             return Err(self.refuse_here(Kind::StmtPrepare, &error).await.into());
         };
-        self.state.note_prepared_load(&payload);
+        let command = copied.command();
+        self.state.note_prepared_load(command.text());
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
-        let measured = self.measure(Kind::StmtPrepare, &payload, decided, paused.as_ref());
+        let measured = self.measure(command, decided, paused.as_ref());
         decided.is_counted = true;
-        self.begin_running(measured, payload.get(1..).unwrap_or_default());
-        self.note_traced(Kind::StmtPrepare, &payload, decided);
+        self.begin_running(measured, command.text());
+        self.note_traced(command, decided);
         if let Some(paused) = paused {
             self.control.running.resume(&paused);
         }
-        let command = [(payload, Answer::Prepare)];
-        let replies = match self.internal_query(&command).await? {
+        let question = [(command.payload().to_vec(), Answer::Prepare)];
+        let replies = match self.internal_query(&question).await? {
             Ok(replies) => replies,
             Err(_) if self.tries_again(decided) => {
                 self.end_running();
@@ -166,8 +169,7 @@ impl Session {
             Err(error) => return Err(self.refuse_counted(&error).await.into()),
         };
         self.skip_command().await?;
-        let [(payload, _)] = &command;
-        let preparing = self.preparing(payload.get(1..).unwrap_or_default(), decided);
+        let preparing = self.preparing(command.text(), decided);
         let Some(mut reply) = replies.into_iter().next() else {
             return Err(broken("a PREPARE without its reply").into());
         };
@@ -208,19 +210,19 @@ impl Links {
         &self,
         kept: &Kept,
         state: &SessionState,
-        (kind, input): (Kind, &[u8]),
+        command: Command<'_>,
         decided: &Decided,
     ) -> bool {
         let Some(all) = &state.prepared else { return false };
-        let change = match kind {
-            Kind::StmtExecute | Kind::StmtBulkExecute => state.prepared_change(self.state(), kind, input),
+        let change = match command.kind {
+            Kind::StmtExecute | Kind::StmtBulkExecute => state.prepared_change(self.state(), command),
             // What it changes is changed when it is executed.
             Kind::StmtPrepare => None,
             _ => decided.change.as_deref(),
         };
         let sets_modes =
             |change: &Change| change.sets_modes() || change.runs_stored_code() && !decided.is_believed();
-        let sets_modes = kind == Kind::InitDb || change.is_some_and(sets_modes);
+        let sets_modes = command.kind == Kind::InitDb || change.is_some_and(sets_modes);
         let (hostgroup, modes) = (decided.hostgroup(), state.modes());
         let is_missing = |link: Option<&LinkState>| !all.missing_at(hostgroup, link, modes).is_empty();
         sets_modes && self.look_at(kept, hostgroup, is_missing)

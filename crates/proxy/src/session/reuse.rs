@@ -4,13 +4,12 @@
 
 use std::rc::Rc;
 
+use command::Command;
 use sql::shape::Effects;
-use wire::Codec as _;
-use wire::command::{Kind, STATEMENT_ID, StmtExecute, opens_cursor, statement_id};
-use wire::frame::HEADER_LEN;
+use wire::command::{Kind, STATEMENT_ID};
 
 use super::Session;
-use super::backlog::{front, splice, whole_front};
+use super::backlog::{front, splice};
 use super::decided::Decided;
 use super::links::Links;
 use super::state::SessionState;
@@ -22,22 +21,22 @@ use upstream::{Execution, Wanted};
 impl Session {
     /// The execution that `input` is, as the backend in use gets it, and what was decided about it,
     /// if that has its statement, maybe from another session, and gets nothing else.
-    pub(super) fn reuse_at_once(&mut self, kind: Kind, input: &[u8]) -> Option<(Vec<u8>, Decided)> {
-        if kind != Kind::StmtExecute || self.is_own(kind, input) || !self.needs_only_its_statement(input) {
+    pub(super) fn reuse_at_once(&mut self, command: Command<'_>, input: &[u8]) -> Option<(Vec<u8>, Decided)> {
+        let is_all = command.kind == Kind::StmtExecute && command.is_whole() && command.packet() == input;
+        if !is_all || self.is_own(command) || !self.needs_only_its_statement(command) {
             return None;
         }
         if self.state.begins_later() {
             return None;
         }
-        let payload = whole_front(input).filter(|payload| HEADER_LEN + payload.len() == input.len())?;
-        let id = statement_id(payload)?;
+        let id = command.statement()?;
         let prepared = self.state.prepared.as_ref()?.get(id)?;
         let link = self.links.state();
         let place = prepared.at(link);
-        let is_usual = is_usual(prepared, payload)
+        let is_usual = is_usual(prepared, command)
             && place.is_none_or(|place| place.came != Came::ForOnce)
             && !prepared.has_other_columns_at(link)
-            && !self.lacks_types(kind, payload, id);
+            && !self.state.lacks_types(link, command);
         if !is_usual {
             return None;
         }
@@ -49,52 +48,15 @@ impl Session {
         let known_as = if let Some(known_as) = known_as {
             known_as
         } else {
-            let typed = self.typed_by(kind, payload, id);
+            let typed = self.state.typed_by(command);
             self.links.reuse_statement(&self.state, id, &typed)?
         };
-        let mut command = input.to_vec();
-        if !self.rename(&mut command, kind, id, known_as) {
+        let mut renamed = input.to_vec();
+        if !self.rename(&mut renamed, Kind::StmtExecute, id, known_as) {
             return None;
         }
         let decided = self.flight.as_mut()?.decided.take()?;
-        Some((command, Decided { renamed: (known_as != id).then_some(id), ..decided }))
-    }
-
-    /// The execution that `input` is as any connection may get it where its statement is, but for
-    /// the number that this has there; nothing if it needs more than that.
-    pub(super) fn execution(&self, input: &[u8]) -> Option<(Rc<[u8]>, Execution)> {
-        let payload = whole_front(input)?;
-        let prepared = self.state.prepared.as_ref()?.get(statement_id(payload)?)?;
-        if !is_usual(prepared, payload) || prepared.what.change.is_some() {
-            return None;
-        }
-        let (caps, count) = (self.capabilities(), prepared.params());
-        let params =
-            StmtExecute::decode(payload, caps).and_then(|execute| execute.params(count, caps)).ok()?;
-        let mut command = input.to_vec();
-        if count > 0 && params.types_without_attributes(count, caps).is_none() {
-            let (types, at) = prepared.types().filter(|_| params.count == usize::from(count))?;
-            if !self.state.reads_as_at(at) {
-                return None;
-            }
-            if !add_types(&mut command, params.values.len(), types) {
-                return None;
-            }
-        }
-        let now = Typed::of(prepared.types_of(&params, caps));
-        let (origin, typed) = (prepared.origin()?, prepared.typed().clone());
-        let execution = Execution { origin, params: count, columns: prepared.columns(), typed, now };
-        Some((command.into(), execution))
-    }
-
-    /// The values with which a command executes this statement.
-    pub(super) fn typed_by(&self, kind: Kind, payload: &[u8], id: u32) -> Typed {
-        let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
-        let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return Typed::default() };
-        let caps = self.capabilities();
-        let execute = StmtExecute::decode(payload, caps);
-        let params = execute.and_then(|execute| execute.params(prepared.params(), caps));
-        params.map(|params| Typed::of(prepared.types_of(&params, caps))).unwrap_or_default()
+        Some((renamed, Decided { renamed: (known_as != id).then_some(id), ..decided }))
     }
 
     /// Names the statement in `command` as the backend in use does, and adds the types that it
@@ -110,9 +72,8 @@ impl Session {
         let place = self.links.state_mut().and_then(|link| link.places.get_mut(prepared.serial));
         let Some(place) = place else { return true };
         // What does not make sense the server has to say.
-        let payload = front(command);
-        let Ok(execute) = StmtExecute::decode(payload, caps) else { return true };
-        let Ok(params) = execute.params(prepared.params(), caps) else { return true };
+        let params = Command::first(command, caps).and_then(|command| command.params(prepared.params()));
+        let Some(params) = params else { return true };
         let own = params.types_without_attributes(prepared.params(), caps);
         let Some(types) = prepared.types_for(place, own, version).map(<[u8]>::to_vec) else {
             return true;
@@ -121,6 +82,30 @@ impl Session {
         let has_attributes = params.count != usize::from(prepared.params());
         let values = params.values.len();
         has_attributes || params.count == 0 || add_types(command, values, &types)
+    }
+}
+
+impl SessionState {
+    /// An execution as any connection may get it where its statement is, but for the number that
+    /// this has there; nothing if it needs more than that.
+    pub(super) fn execution(&self, command: Command<'_>) -> Option<(Rc<[u8]>, Execution)> {
+        let prepared = self.prepared.as_ref()?.get(command.statement()?)?;
+        if !command.is_whole() || !is_usual(prepared, command) || prepared.what.change.is_some() {
+            return None;
+        }
+        let (caps, count) = (command.caps, prepared.params());
+        let params = command.params(count)?;
+        let mut packet = command.packet().to_vec();
+        if count > 0 && params.types_without_attributes(count, caps).is_none() {
+            let (types, at) = prepared.types().filter(|_| params.count == usize::from(count))?;
+            if !self.reads_as_at(at) || !add_types(&mut packet, params.values.len(), types) {
+                return None;
+            }
+        }
+        let now = Typed::of(prepared.types_of(&params, caps));
+        let (origin, typed) = (prepared.origin()?, prepared.typed().clone());
+        let execution = Execution { origin, params: count, columns: prepared.columns(), typed, now };
+        Some((packet.into(), execution))
     }
 }
 
@@ -158,9 +143,9 @@ fn add_types(command: &mut Vec<u8>, values: usize, types: &[u8]) -> bool {
 
 /// Whether an execution of a statement needs nothing but what is in it: no values that were sent
 /// before, no cursor, no word about the statement before.
-fn is_usual(prepared: &Prepared, payload: &[u8]) -> bool {
+fn is_usual(prepared: &Prepared, command: Command<'_>) -> bool {
     prepared.unsent.is_empty()
         && !prepared.is_at_home()
         && !prepared.what.plan.effects.intersects(Effects::READS_LAST)
-        && !opens_cursor(payload)
+        && !command.opens_cursor()
 }

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
+use command::Command;
 use route::AccessMode;
 use route::limits::JUDGED_BYTES_MAX;
 use sql::StatementKind;
 use sql::shape::Effects;
 use tokio::time::Instant;
-use wire::command::{Attribute, Kind, Query, StmtExecute, statement_id};
-use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
-use wire::{Capabilities, Codec as _};
+use wire::command::Kind;
+use wire::frame::MAX_PAYLOAD;
 
 use super::Session;
-use super::backlog::len_of_cut;
 use super::decided::{Decided, Next};
 use super::execute::keeps_definitions;
 use super::state::prepared::{NO_MODES, Prepared, Preparing};
@@ -37,44 +36,45 @@ pub(super) const NEEDS_LAST_ID: Effects =
     Effects::LAST_INSERT_ID.union(Effects::WRITES).union(Effects::FUNCTION).union(Effects::UNKNOWN);
 
 impl Session {
-    /// What is to be done with the command that `input` begins with, if that is to send it to the
-    /// backend in use. If not, it is kept in [`decided`](super::InFlight::decided); nothing is if
-    /// more of the command has to be there first.
-    pub(super) fn points_here(&mut self, kind: Kind, input: &[u8]) -> Option<Decided> {
+    /// What is to be done with a command, if that is to send it to the backend in use. If not, it
+    /// is kept in [`decided`](super::InFlight::decided); nothing is if more of the command has to
+    /// be there first.
+    pub(super) fn points_here(&mut self, command: Command<'_>) -> Option<Decided> {
         let decided = if let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take()) {
             decided
         } else {
             self.state.trace(Trace::clear);
-            self.decide(kind, input)?
+            self.decide(command)?
         };
-        if self.is_here(&decided) && self.is_simple(kind, input, &decided) {
+        if self.is_here(&decided) && self.is_simple(command, &decided) {
             return Some(decided);
         }
         self.flight().decided = Some(decided);
         None
     }
 
-    /// What is to be done with the command that `rest` begins with, if it may be sent before the
-    /// one in front of it is answered.
-    pub(super) fn goes_along(&mut self, kind: Kind, rest: &[u8]) -> Option<Decided> {
+    /// What is to be done with a command, if it may be sent before the one in front of it is
+    /// answered.
+    pub(super) fn goes_along(&mut self, command: Command<'_>) -> Option<Decided> {
+        let kind = command.kind;
         if self.state.trace.is_some() {
             // One after the other: there is one trace.
             return None;
         }
-        let is_judged = matches!(kind, Kind::Query | Kind::StmtPrepare) || names_statement(kind);
+        let is_judged = matches!(kind, Kind::Query | Kind::StmtPrepare) || kind.names_statement();
         if is_judged && !(self.has_one_way() && self.links.away.others.is_empty()) {
             return None;
         }
-        let decided = self.decide(kind, rest)?;
+        let decided = self.decide(command)?;
         // What changes the session has to be seen to succeed: the answers in front of its own say
         // nothing of that.
         let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())
             || matches!(kind, Kind::InitDb | Kind::SetOption | Kind::ProcessInfo | Kind::ResetConnection)
-            || self.state.prepared_change(self.links.state(), kind, rest).is_some();
+            || self.state.prepared_change(self.links.state(), command).is_some();
         // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
         // does not replace it.
         let waits = changes || decided.asks_for_last() && self.state.last.ran.may_only_look();
-        (!waits && self.is_here(&decided) && self.is_simple(kind, rest, &decided)).then_some(decided)
+        (!waits && self.is_here(&decided) && self.is_simple(command, &decided)).then_some(decided)
     }
 
     /// Whether all statements of the session go to one hostgroup, but for hints.
@@ -109,34 +109,32 @@ impl Session {
 
     /// Whether the command is all that has to be sent.
     #[inline]
-    fn is_simple(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
-        self.comes_alone(kind, input, decided)
-            && match (&self.state.prepared, kind) {
+    fn is_simple(&self, command: Command<'_>, decided: &Decided) -> bool {
+        self.comes_alone(command, decided)
+            && match (&self.state.prepared, command.kind) {
                 (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.links.state()),
-                _ if names_statement(kind) => {
-                    self.links.is_known_here(&self.worker.upstream.kept, &self.state, kind, input)
+                (_, kind) if kind.names_statement() => {
+                    self.links.is_known_here(&self.worker.upstream.kept, &self.state, command)
                 }
                 _ => true,
             }
     }
 
-    /// Whether the execution that `input` begins with is all that has to be sent to the backend in
-    /// use, once its statement is there.
-    pub(super) fn needs_only_its_statement(&self, input: &[u8]) -> bool {
+    /// Whether an execution is all that has to be sent to the backend in use, once its statement is
+    /// there.
+    pub(super) fn needs_only_its_statement(&self, command: Command<'_>) -> bool {
         self.flight.decided.as_ref().is_some_and(|decided| {
-            decided.renamed.is_none()
-                && self.is_here(decided)
-                && self.comes_alone(Kind::StmtExecute, input, decided)
+            decided.renamed.is_none() && self.is_here(decided) && self.comes_alone(command, decided)
         })
     }
 
     /// Whether nothing is to be done before the command, but for bringing its prepared statement.
     #[inline]
-    fn comes_alone(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
+    fn comes_alone(&self, command: Command<'_>, decided: &Decided) -> bool {
         if decided.is_cached() {
             return false;
         }
-        if kind == Kind::StmtPrepare && self.worker.len_to_complete(input).is_some() {
+        if command.kind == Kind::StmtPrepare && self.worker.len_to_complete(command).is_some() {
             return false;
         }
         let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
@@ -147,43 +145,23 @@ impl Session {
             || asks
             || decided.next == Next::Commit
             || self.may_lack_writes(decided)
-            || self.has_to_wait(kind)
-            || self.links.has_to_prepare(&self.worker.upstream.kept, &self.state, (kind, input), decided))
-    }
-
-    /// Whether there is as much of the command as the decision takes.
-    pub(super) fn is_enough(kind: Kind, input: &[u8]) -> bool {
-        let Some(len) = input.first_chunk().map(|bytes| Header::parse(*bytes).len as usize) else {
-            return false;
-        };
-        let needed = match kind {
-            // Executions, too: types may have to be added. What is too large for that is left as it
-            // is.
-            Kind::Query | Kind::StmtPrepare | Kind::StmtExecute => len.min(JUDGED_BYTES_MAX),
-            _ => 0,
-        };
-        input.len() >= HEADER_LEN + needed
+            || self.has_to_wait(command.kind)
+            || self.links.has_to_prepare(&self.worker.upstream.kept, &self.state, command, decided))
     }
 
     /// Decides where a command goes; nothing if more of it has to be there first.
-    pub(super) fn decide(&mut self, kind: Kind, input: &[u8]) -> Option<Decided> {
-        if !Self::is_enough(kind, input) {
+    pub(super) fn decide(&mut self, command: Command<'_>) -> Option<Decided> {
+        if !is_enough(command) {
             return None;
         }
-        let header = input.first_chunk().map(|bytes| Header::parse(*bytes))?;
-        let behind = input.get(HEADER_LEN..)?;
-        let payload = behind.get(..header.len as usize).unwrap_or(behind);
-        let is_whole =
-            payload.len() == header.len as usize && payload.len() <= JUDGED_BYTES_MAX && !header.continues();
+        let (kind, text) = (command.kind, command.text());
+        let is_whole = command.is_whole() && command.payload().len() <= JUDGED_BYTES_MAX;
         let decided = match kind {
             Kind::Query => {
-                let text = self.statement(payload);
-                self.look_behind(self.judge(text, is_whole, self.asked(payload), false), text, false)
+                self.look_behind(self.judge(text, is_whole, asked(command, 0), false), text, false)
             }
-            Kind::StmtPrepare => {
-                self.judge(payload.get(1..).unwrap_or_default(), is_whole, None, false).never_cached()
-            }
-            _ if names_statement(kind) => self.decide_prepared(kind, payload),
+            Kind::StmtPrepare => self.judge(text, is_whole, None, false).never_cached(),
+            _ if kind.names_statement() => self.decide_prepared(command),
             _ => {
                 // What any server that the session has can answer.
                 let is_anyones = matches!(
@@ -204,7 +182,7 @@ impl Session {
                 Decided::plainly_to(session.transaction.unwrap_or(usual))
             }
         };
-        Some(self.with_application(kind, payload, decided))
+        Some(self.with_application(command, decided))
     }
 
     /// What is decided about a statement.
@@ -252,32 +230,12 @@ impl Session {
         }
     }
 
-    /// The side that an attribute of the statement asks for.
-    #[inline]
-    pub(super) fn asked(&self, payload: &[u8]) -> Option<AccessMode> {
-        if !self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES) || payload.get(1) == Some(&0) {
-            return None;
-        }
-        let query = Query::decode(payload, self.capabilities()).ok()?;
-        asked_by(query.attributes.iter())
-    }
-
-    /// The same for an execution of a prepared statement with so many parameters, none of which was
-    /// sent as long data.
-    #[inline]
-    pub(super) fn asked_of_execution(&self, payload: &[u8], params: u16) -> Option<AccessMode> {
-        if !self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES) {
-            return None;
-        }
-        let execute = StmtExecute::decode(payload, self.capabilities()).ok()?;
-        asked_by(execute.attributes(params, self.capabilities()))
-    }
-
     /// Takes note of a command that is being sent to the backend.
-    pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], is_whole: bool, decided: &mut Decided) {
+    pub(super) fn note_sent(&mut self, command: Command<'_>, is_whole: bool, decided: &mut Decided) {
+        let (kind, payload) = (command.kind, command.payload());
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
             self.state.last.ran.note(decided.plan, !self.links.pipelined.is_empty());
-            self.note_write(kind, payload, decided);
+            self.note_write(command, decided);
             self.note_causal(decided);
         }
         if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex)
@@ -298,7 +256,7 @@ impl Session {
                 Some(change) => self.propose(change),
                 None => {}
             },
-            Kind::InitDb => self.propose(Change::of_schema(payload.get(1..).unwrap_or_default()).into()),
+            Kind::InitDb => self.propose(Change::of_schema(command.text()).into()),
             Kind::SetOption => self.propose(Change::of_option(payload).into()),
             // At MySQL it leaves warnings that its reply does not count.
             Kind::FieldList => self.propose(Change::pinned(Pin::Warnings).into()),
@@ -309,7 +267,7 @@ impl Session {
                 self.propose(Change::pinned(Pin::Replica).into());
             }
             Kind::StmtPrepare => {
-                let mut preparing = self.preparing(payload.get(1..).unwrap_or_default(), decided);
+                let mut preparing = self.preparing(command.text(), decided);
                 if !is_whole || payload.len() >= MAX_PAYLOAD {
                     // Prepared anew, what is here of it would be another statement.
                     preparing.forget_text();
@@ -319,27 +277,27 @@ impl Session {
                     self.flight().taps.keep_definitions();
                 }
             }
-            _ if names_statement(kind) => {
+            _ if kind.names_statement() => {
                 if kind == Kind::StmtExecute && keeps_definitions(self.capabilities()) {
-                    self.hear_execution(payload, decided);
+                    self.hear_execution(command, decided);
                 }
-                self.note_prepared(kind, payload);
+                self.note_prepared(command);
             }
             _ => {}
         }
-        self.begin_listing(kind, payload);
+        self.begin_listing(command);
     }
 
     /// An execution is being sent for a client that keeps columns. What its answer tells of them
     /// matters if the query cache may give the next one.
-    fn hear_execution(&mut self, payload: &[u8], decided: &Decided) {
+    fn hear_execution(&mut self, command: Command<'_>, decided: &Decided) {
         let is_cached = decided.orders.as_ref().is_some_and(|orders| orders.cached.is_some());
         let link = self.links.state();
         let Some(all) = &mut self.state.prepared else { return };
         if !is_cached {
             // Most tell columns with the first execution, if ever.
             let is_unheard = || {
-                let known = statement_id(payload).and_then(|id| all.client_id_of(id, link));
+                let known = command.statement().and_then(|id| all.client_id_of(id, link));
                 known.and_then(|id| all.get(id)).is_some_and(Prepared::is_unheard)
             };
             if !self.worker.shared.cache.watches_writes() || !is_unheard() {
@@ -410,32 +368,30 @@ impl Session {
 impl Worker {
     /// The length of a statement that is to be prepared, comes in pieces, and is kept as a whole:
     /// without the last ones it could not be prepared anew.
-    pub(super) fn len_to_complete(&self, input: &[u8]) -> Option<usize> {
+    pub(super) fn len_to_complete(&self, command: Command<'_>) -> Option<usize> {
         let max = self.settings().variables.max_allowed_packet as usize;
-        len_of_cut(input).filter(|len| *len <= max.min(PREPARED_BYTES_MAX))
+        let len = command.len() as usize;
+        (!command.is_there() && !command.continues() && len <= max.min(PREPARED_BYTES_MAX)).then_some(len)
     }
 }
 
-/// The side that one of these attributes asks for.
-fn asked_by<'a>(mut attributes: impl Iterator<Item = Attribute<'a>>) -> Option<AccessMode> {
-    let attribute = attributes.find(|attribute| attribute.name == ACCESS_MODE)?;
-    // Texts have their length in front, in one byte if they are short.
-    match attribute.value?.get(1..)? {
+/// Whether there is as much of a command as the decision takes.
+pub(super) fn is_enough(command: Command<'_>) -> bool {
+    let len = command.len() as usize;
+    let needed = match command.kind {
+        // Executions, too: types may have to be added. What is too large for that is left as it is.
+        Kind::Query | Kind::StmtPrepare | Kind::StmtExecute => len.min(JUDGED_BYTES_MAX),
+        _ => 0,
+    };
+    command.payload().len() >= needed
+}
+
+/// The side that an attribute of a command asks for; of an execution of a statement with so many
+/// parameters, none of which was sent as long data.
+pub(super) fn asked(command: Command<'_>, params: u16) -> Option<AccessMode> {
+    match command.attribute(ACCESS_MODE, params)? {
         b"read_write" => Some(AccessMode::ReadWrite),
         b"read_only" => Some(AccessMode::ReadOnly),
         _ => None,
     }
-}
-
-/// Whether a command begins with the number of a prepared statement.
-pub(super) const fn names_statement(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::StmtExecute
-            | Kind::StmtBulkExecute
-            | Kind::SendLongData
-            | Kind::StmtFetch
-            | Kind::StmtReset
-            | Kind::StmtClose
-    )
 }

@@ -1,6 +1,7 @@
 //! What was decided about a command is carried out, up to the point where it is forwarded, or
 //! answered here.
 
+use command::Command;
 use route::{Route, Sighting};
 use wire::command::{Kind, STATEMENT_ID};
 use wire::reply::Answer;
@@ -10,7 +11,7 @@ use super::Session;
 use super::backlog::front;
 use super::decided::{Decided, Next, Reply};
 use super::phase::Phase;
-use super::route::{NEEDS_LAST_ID, names_statement};
+use super::route::NEEDS_LAST_ID;
 use super::state::prepared::Registry;
 use super::stop::Stop;
 use crate::ending::Ending;
@@ -33,8 +34,10 @@ impl Session {
         }
         if let Route::Local(reply) = &decided.route {
             let reply = Reply::clone(reply);
-            self.note_ruling(kind, self.io.front(), &decided);
-            self.note_sighting(kind, self.io.front(), &decided);
+            if let Some(command) = self.io.command(self.capabilities()) {
+                self.note_ruling(command, &decided);
+                self.note_sighting(command, &decided);
+            }
             let is_injected = matches!(decided.screened.sighting, Some(Sighting::Refused(_)));
             match reply {
                 Reply::Error(error) if is_injected => Box::pin(self.refuse_injected(kind, &error)).await?,
@@ -44,7 +47,8 @@ impl Session {
         }
         // Where there is no room for its text it goes on in pieces.
         if kind == Kind::StmtPrepare
-            && let Some(len) = self.worker.len_to_complete(&self.io.backlog)
+            && let Some(len) =
+                self.io.command(self.capabilities()).and_then(|command| self.worker.len_to_complete(command))
             && let Some(room) = self.worker.texts.reserve(len)
         {
             Box::pin(self.complete_front()).await?;
@@ -108,12 +112,11 @@ impl Session {
         if decided.plan.effects.intersects(NEEDS_LAST_ID) {
             self.bring_last_id(kind, decided).await?;
         }
-        if self.links.has_to_prepare(
-            &self.worker.upstream.kept,
-            &self.state,
-            (kind, &self.io.backlog),
-            decided,
-        ) && let Err(error) = Box::pin(self.prepare_before()).await?
+        let kept = &self.worker.upstream.kept;
+        let has_to_prepare =
+            |command: Command<'_>| self.links.has_to_prepare(kept, &self.state, command, decided);
+        if self.io.command(self.capabilities()).is_some_and(has_to_prepare)
+            && let Err(error) = Box::pin(self.prepare_before()).await?
         {
             return Err(self.set_up_failed(kind, &error, decided).await);
         }
@@ -122,7 +125,7 @@ impl Session {
             self.tell_last_result(kind).await?;
             self.check_connected(kind, decided).await?;
         }
-        if names_statement(kind) {
+        if kind.names_statement() {
             self.bring_statement(kind, decided).await?;
         }
         let has_other_homes = |all: &Registry| all.has_other_homes(self.links.state());

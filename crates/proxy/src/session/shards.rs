@@ -59,7 +59,6 @@ use shard::Layout;
 use wire::command::Kind;
 
 use super::Session;
-use super::ids::Look;
 use super::lost::is_about_transactions;
 use super::phase::Phase;
 use crate::ending::Ending;
@@ -222,7 +221,7 @@ impl Session {
         if matches!(kind, Kind::Query | Kind::StmtPrepare) {
             self.complete_front().await?;
         }
-        if self.look(kind, &self.io.backlog) != Look::Plain {
+        if self.is_ours() {
             return Ok(self.links.stay_home());
         }
         match kind {

@@ -1,6 +1,7 @@
 //! Answers to questions about where statements go and what the session knows: `EXPLAIN ROUTE`, the
 //! trace of the last statement, `PROXYSQL INTERNAL SESSION`.
 
+use command::Command;
 use route::{Candidate, Explanation, MustSee, Verdict};
 use wire::command::Kind;
 use wire::frame::{put_message, put_packet};
@@ -9,6 +10,7 @@ use wire::{Capabilities, StatusFlags};
 
 use super::Session;
 use super::links::Links;
+use super::route::asked;
 use super::state::SessionState;
 use crate::client::login::ok;
 use crate::ending::Ending;
@@ -86,10 +88,10 @@ impl Session {
 
     /// The same where no tables are split over servers.
     pub(super) fn explain_backlog(&self, from: usize) -> Option<Explanation> {
-        let payload = self.io.whole_front()?;
-        let text = self.statement(payload).get(from..)?;
+        let command = self.io.command(self.capabilities()).filter(Command::is_whole)?;
         let session = self.links.session(&self.state);
-        self.explain(text, true, &self.circumstances(&session, self.asked(payload), false))
+        let at = self.circumstances(&session, asked(command, 0), false);
+        self.explain(command.text().get(from..)?, true, &at)
     }
 
     /// What becomes of `text`, and why; nothing if it is no statement.

@@ -7,6 +7,7 @@
 //!
 //! All others wait for the writer.
 
+use command::Command;
 use sql::StatementKind;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
@@ -164,7 +165,7 @@ impl Session {
         }
         let is_for_reader = match decided.plan.statement() {
             None => matches!(
-                self.io.kind_in_backlog(),
+                self.io.command(self.capabilities()).map(|command| command.kind),
                 Some(Kind::InitDb | Kind::SetOption | Kind::ResetConnection | Kind::Statistics)
             ),
             Some(StatementKind::Set | StatementKind::Use) => {
@@ -194,8 +195,8 @@ impl Session {
 
     /// The text of the `COM_QUERY` in the backlog, if it is one, and whole.
     fn text_in_backlog(&self) -> Option<&[u8]> {
-        let payload = self.io.whole_front().filter(|_| self.io.kind_in_backlog() == Some(Kind::Query));
-        payload.map(|payload| self.statement(payload))
+        let command = self.io.command(self.capabilities()).filter(Command::is_whole)?;
+        (command.kind == Kind::Query).then(|| command.text())
     }
 
     /// Whether the `BEGIN` with this text may be answered here, and be said in front of the first

@@ -30,6 +30,19 @@ macro_rules! kinds {
                 }
             }
 
+            /// Whether it begins with the number of a prepared statement.
+            pub const fn names_statement(self) -> bool {
+                matches!(
+                    self,
+                    Self::StmtExecute
+                        | Self::StmtBulkExecute
+                        | Self::SendLongData
+                        | Self::StmtFetch
+                        | Self::StmtReset
+                        | Self::StmtClose
+                )
+            }
+
             /// Which kind of answer follows the command.
             pub const fn answer(self) -> Answer {
                 match self {

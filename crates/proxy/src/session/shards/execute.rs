@@ -282,7 +282,7 @@ impl Session {
     }
 
     async fn close_at_shards(&mut self, id: u32) -> Result<Phase, Ending> {
-        self.measure_own(Kind::StmtClose, self.io.front());
+        self.measure_own(Kind::StmtClose);
         self.skip_command().await?;
         let sites = self.links.away.role.shards().statements.remove(id).map(|statement| statement.sites);
         for site in sites.unwrap_or_default() {

@@ -6,13 +6,12 @@
 use std::sync::atomic::Ordering;
 use std::task::Context;
 
+use command::Command;
 use wire::command::Kind;
-use wire::frame::HEADER_LEN;
 
 use super::Inner;
 use crate::ending::Ending;
 use crate::session::Session;
-use crate::session::backlog::whole_front;
 use crate::session::ids::Look;
 use crate::session::phase::Phase;
 use crate::state::Pin;
@@ -23,10 +22,10 @@ impl Session {
     pub(in crate::session) fn begin_at_shard(
         &mut self,
         cx: &mut Context<'_>,
-        kind: Kind,
+        command: Command<'_>,
         input: &[u8],
     ) -> Result<Option<Phase>, Ending> {
-        let Some(hostgroup) = self.known_shard(kind, input) else { return Ok(None) };
+        let Some(hostgroup) = self.known_shard(command, input) else { return Ok(None) };
         let mut inner = self.take_inner(hostgroup);
         self.trade_places(&mut inner);
         self.links.away.role.park(inner);
@@ -50,19 +49,19 @@ impl Session {
 
     /// The hostgroup of the query that `input` consists of, if it is known, and if all that has to
     /// be done is to have its inner session run it.
-    fn known_shard(&mut self, kind: Kind, input: &[u8]) -> Option<u32> {
-        let payload = whole_front(input).filter(|payload| HEADER_LEN + payload.len() == input.len())?;
-        let is_plain = kind == Kind::Query && self.look(kind, input) == Look::Plain;
-        if !is_plain || !self.is_free_of_home() {
+    fn known_shard(&mut self, command: Command<'_>, input: &[u8]) -> Option<u32> {
+        let is_all = command.is_whole() && command.packet().len() == input.len();
+        let is_plain = command.kind == Kind::Query && self.look(command) == Look::Plain;
+        if !is_all || !is_plain || !self.is_free_of_home() {
             return None;
         }
         let catalog = &self.worker.shards;
-        let charset = self.state.charset.of_text(payload)?;
+        let charset = self.state.charset.of_text(command.payload())?;
         let read = self.read_settings_for(catalog.dialect()?, charset);
         let (settings, shared) = (self.worker.settings(), &self.worker.shared);
         let layout = settings.shards.as_ref()?;
         catalog.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
-        let branch = catalog.templates.borrow().branch(layout, self.statement(payload), self.holds(read))?;
+        let branch = catalog.templates.borrow().branch(layout, command.text(), self.holds(read))?;
         let is_as_named = catalog.names(layout, branch.hostgroup).is_empty();
         is_as_named.then_some(branch.hostgroup)
     }

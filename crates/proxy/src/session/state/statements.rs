@@ -1,42 +1,89 @@
 //! What the state knows of the prepared statement that a command names.
 
+use command::Command;
 use route::StatementPlan;
-use wire::command::{Kind, statement_id};
-use wire::frame::HEADER_LEN;
+use wire::command::{ExecuteParams, Kind};
 
 use super::{Past, SessionState};
 use crate::routing::plan::may_begin_with_load;
-use crate::session::route::names_statement;
+use crate::state::typed::Typed;
 use session::change::Change;
 use session::link::LinkState;
 
 impl SessionState {
     /// The text of the statement that a command names, as far as it is kept.
-    pub(in crate::session) fn prepared_text(&self, payload: &[u8]) -> Option<&[u8]> {
-        self.prepared.as_ref()?.get(statement_id(payload)?)?.what.text.as_deref()
+    pub(in crate::session) fn prepared_text(&self, command: Command<'_>) -> Option<&[u8]> {
+        self.prepared.as_ref()?.get(command.statement()?)?.what.text.as_deref()
     }
 
     /// The same of a command that is sent, and names it as the backend in use does.
     pub(in crate::session) fn executed_text(
         &self,
         link: Option<&LinkState>,
-        payload: &[u8],
+        command: Command<'_>,
     ) -> Option<&[u8]> {
-        self.prepared.as_ref()?.executed(statement_id(payload)?, link)?.text.as_deref()
+        self.prepared.as_ref()?.executed(command.statement()?, link)?.text.as_deref()
+    }
+
+    /// The text of a statement that a command has or names, without what rules make of it.
+    pub(in crate::session) fn text_of<'a>(&'a self, command: Command<'a>) -> &'a [u8] {
+        match command.kind {
+            Kind::StmtExecute | Kind::StmtBulkExecute => self.prepared_text(command).unwrap_or_default(),
+            _ => command.text(),
+        }
+    }
+
+    /// The value of a parameter of an execution, if it is a number.
+    pub(in crate::session) fn value_of(&self, command: Command<'_>, at: u16) -> Option<u64> {
+        let prepared = self.prepared.as_ref()?.get(command.statement()?)?;
+        let last = prepared.types().map(|(types, _)| types);
+        command.execution()?.whole_number((prepared.params(), last), at, command.caps)
     }
 
     /// What the prepared statement changes that the command is about.
     pub(in crate::session) fn prepared_change(
         &self,
         link: Option<&LinkState>,
-        kind: Kind,
-        input: &[u8],
+        command: Command<'_>,
     ) -> Option<&Change> {
-        let payload = input.get(HEADER_LEN..).unwrap_or_default();
-        let id = statement_id(payload).filter(|_| names_statement(kind))?;
+        let id = command.statement()?;
         let all = self.prepared.as_ref()?;
         let what = all.get(id).map(|prepared| &prepared.what).or_else(|| all.executed(id, link))?;
         what.change.as_ref()
+    }
+
+    /// Takes note of the types in an execution that no server gets: the next one may come without,
+    /// as where a server has refused it.
+    pub(in crate::session) fn keep_types(&mut self, command: Command<'_>) {
+        let version = self.version();
+        if let Some(id) = command.statement()
+            && let Some(prepared) = self.prepared.as_mut().and_then(|all| all.get_mut(id))
+            && let Some(types) = command.types(prepared.params())
+        {
+            prepared.keep_types(types, version);
+        }
+    }
+
+    /// Whether an execution comes without types that the server of this connection does not know,
+    /// and values are not read any more as they were when the types were sent.
+    pub(in crate::session) fn lacks_types(&self, link: Option<&LinkState>, command: Command<'_>) -> bool {
+        let prepared = self.prepared.as_ref().zip(command.statement()).and_then(|(all, id)| all.get(id));
+        let Some(prepared) = prepared else { return false };
+        let is_stale = prepared.types().is_some_and(|(_, at)| !self.reads_as_at(at));
+        let lacks = |params: ExecuteParams<'_>| {
+            params.types_without_attributes(prepared.params(), command.caps).is_none()
+        };
+        is_stale && !prepared.has_types_at(link) && command.params(prepared.params()).is_some_and(lacks)
+    }
+
+    /// The values with which a command executes a statement.
+    pub(in crate::session) fn typed_by(&self, command: Command<'_>) -> Typed {
+        let prepared = self.prepared.as_ref().zip(command.statement()).and_then(|(all, id)| all.get(id));
+        let types = prepared.and_then(|prepared| {
+            let params = command.params(prepared.params())?;
+            Some(Typed::of(prepared.types_of(&params, command.caps)))
+        });
+        types.unwrap_or_default()
     }
 
     /// The parts that are kept for this statement, if the command is one that needs them, or that
@@ -56,8 +103,8 @@ impl SessionState {
     }
 
     /// A statement is prepared. MariaDB prepares LOAD DATA as well.
-    pub(in crate::session) fn note_prepared_load(&mut self, payload: &[u8]) {
-        if may_begin_with_load(payload.get(1..).unwrap_or_default()) {
+    pub(in crate::session) fn note_prepared_load(&mut self, text: &[u8]) {
+        if may_begin_with_load(text) {
             self.past |= Past::PREPARED_LOAD;
         }
     }
@@ -66,15 +113,14 @@ impl SessionState {
     /// a part.
     pub(in crate::session) fn may_ask_for_file(
         &mut self,
-        kind: Kind,
-        payload: &[u8],
+        command: Command<'_>,
         is_whole: bool,
         plan: StatementPlan,
     ) -> bool {
-        match kind {
+        match command.kind {
             Kind::Query => !is_whole || plan.may_load,
             Kind::StmtPrepare => {
-                self.note_prepared_load(payload);
+                self.note_prepared_load(command.text());
                 false
             }
             Kind::StmtExecute => self.past.contains(Past::PREPARED_LOAD),
