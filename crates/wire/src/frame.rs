@@ -10,9 +10,11 @@
 //! start at zero with the greeting and again with every command. Source: "MySQL Packets" in MySQL's
 //! "Client/Server Protocol" documentation.
 
+mod packets;
 mod reader;
 mod scanner;
 
+pub use packets::{Packet, Packets};
 pub use reader::MessageReader;
 pub use scanner::{MessageScanner, Scanned};
 

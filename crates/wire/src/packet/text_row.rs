@@ -21,7 +21,7 @@ const NULL: u8 = 0xfb;
 impl<'a> TextRow<'a> {
     /// The cells from left to right; `None` is NULL.
     pub const fn iter(&self) -> Cells<'a> {
-        Cells { left: Reader::new(self.raw) }
+        Cells::of(self.raw)
     }
 
     /// Appends a row with these cells.
@@ -68,17 +68,23 @@ impl<'a> Codec<'a> for TextRow<'a> {
     }
 }
 
-/// Iterator over the cells of a [`TextRow`].
+/// Iterator over the cells of a row in text; `None` is NULL.
 #[derive(Debug, Clone)]
 pub struct Cells<'a> {
     left: Reader<'a>,
+}
+
+impl<'a> Cells<'a> {
+    /// The cells of a row that was not decoded. They end in front of bytes that are no cell.
+    pub const fn of(row: &'a [u8]) -> Self {
+        Self { left: Reader::new(row) }
+    }
 }
 
 impl<'a> Iterator for Cells<'a> {
     type Item = Option<&'a [u8]>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // An error is the end of the bytes: decoding the row has seen every cell.
         cell(&mut self.left).ok()
     }
 }
