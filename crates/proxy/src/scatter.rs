@@ -20,7 +20,6 @@ mod beginning;
 mod definitions;
 mod ending;
 mod fault;
-mod input;
 mod relay;
 mod rows;
 mod shard;

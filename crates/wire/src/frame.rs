@@ -15,7 +15,7 @@ mod reader;
 mod scanner;
 
 pub use packets::{Packet, Packets};
-pub use reader::MessageReader;
+pub use reader::{Front, Message, MessageReader};
 pub use scanner::{MessageScanner, Scanned};
 
 use std::convert::Infallible;
