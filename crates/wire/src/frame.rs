@@ -11,10 +11,12 @@
 //! "Client/Server Protocol" documentation.
 
 mod packets;
+mod pieces;
 mod reader;
 mod scanner;
 
 pub use packets::{Packet, Packets};
+pub use pieces::{Piece, Pieces};
 pub use reader::{Front, Message, MessageReader};
 pub use scanner::{MessageScanner, Scanned};
 
