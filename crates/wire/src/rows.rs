@@ -20,7 +20,7 @@ const EOF_LEN: usize = 5;
 pub struct Rows<'a> {
     definitions: Packets<'a>,
     columns: usize,
-    rows: Packets<'a>,
+    packets: Packets<'a>,
     left: usize,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Rows<'a> {
             packets.next();
             left -= 1;
         }
-        Some(Self { definitions, columns, rows: packets, left })
+        Some(Self { definitions, columns, packets, left })
     }
 
     /// The definitions of the columns, as payloads.
@@ -59,7 +59,7 @@ impl<'a> Iterator for Rows<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        self.rows.next().map(|packet| packet.payload)
+        self.packets.next().map(|packet| packet.payload)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

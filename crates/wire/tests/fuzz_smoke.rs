@@ -181,7 +181,7 @@ fn messages() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Capabilities, which answer it is, four lengths, and a result, but for a byte that is changed now and
+/// Capabilities, which answer it is, four lengths, and a result, but for a changed byte now and
 /// then.
 fn results() -> impl Strategy<Value = Vec<u8>> {
     let rows = vec(vec(any::<Option<Vec<u8>>>(), 2), 0..5);

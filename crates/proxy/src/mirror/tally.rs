@@ -46,13 +46,10 @@ impl Tally {
         let mut rest = bytes;
         while !rest.is_empty() {
             let mut behind = rest;
-            let is_end = match &mut self.rows {
-                Some(checked) => checked.read(&mut behind),
-                None => {
-                    behind = &[];
-                    false
-                }
-            };
+            let is_end = self.rows.as_mut().is_some_and(|checked| checked.read(&mut behind));
+            if self.rows.is_none() {
+                behind = &[];
+            }
             let scan = self.scanner.scan(rest.get(..rest.len() - behind.len()).unwrap_or_default())?;
             let rows = self.scanner.rows();
             if let Some(checked) = self.rows.as_mut().filter(|_| is_end) {

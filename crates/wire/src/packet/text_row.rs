@@ -2,7 +2,7 @@
 
 use crate::{
     Capabilities, Codec, WireError,
-    codec::{Reader, put_lenenc_bytes},
+    codec::{NULL, Reader, put_lenenc_bytes},
 };
 
 /// A row of the answer to `COM_QUERY`: its cells as text, or NULL.
@@ -14,9 +14,6 @@ pub struct TextRow<'a> {
     /// Whole cells only.
     raw: &'a [u8],
 }
-
-/// The first byte of a cell that is NULL.
-const NULL: u8 = 0xfb;
 
 impl<'a> TextRow<'a> {
     /// The cells from left to right; `None` is NULL.
@@ -58,7 +55,7 @@ impl<'a> Codec<'a> for TextRow<'a> {
         let raw = reader.rest();
         let mut cells = Reader::new(raw);
         while !cells.is_empty() {
-            cell(&mut cells)?;
+            cells.cell("cell")?;
         }
         Ok(Self { raw })
     }
@@ -85,17 +82,8 @@ impl<'a> Iterator for Cells<'a> {
     type Item = Option<&'a [u8]>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        cell(&mut self.left).ok()
+        self.left.cell("cell").ok()
     }
-}
-
-/// Takes one cell.
-fn cell<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a [u8]>, WireError> {
-    if reader.peek() == Some(NULL) {
-        reader.u8("cell")?;
-        return Ok(None);
-    }
-    reader.lenenc_bytes("cell").map(Some)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use wire::codec::{Reader, put_lenenc_bytes};
+use wire::codec::{NULL, Reader, put_lenenc_bytes};
 use wire::command::Width;
 
 /// Columns that are told apart; those behind them are no ids.
@@ -10,9 +10,6 @@ pub(super) const COLUMNS_MAX: usize = 64;
 
 /// Bytes of an id in a binary row. Ids have 32 bits: if the column's type has more, they are 0.
 const ID_LEN: usize = 4;
-
-/// The length of a value that is NULL, in text.
-const NULL: u8 = 0xfb;
 
 /// The columns of a result.
 #[derive(Debug)]
