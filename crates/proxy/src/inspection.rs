@@ -9,10 +9,10 @@ use planner::define::{Answer, Finding, Reader, Survey, TableDefinition, survey, 
 use shard::{Layout, Node};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
+use wire::rows::cells;
 
 use crate::asking::Asking;
 use crate::limits::{DEFINITIONS_BYTES_MAX, DEFINITIONS_WAIT_MAX, HOSTGROUPS_ASKED_MAX};
-use crate::session::shards::rows::rows;
 use crate::worker::Worker;
 
 /// What servers say of the tables of a layout.
@@ -115,7 +115,7 @@ async fn ask(
 /// The definition of a physical table by the reply to its statement.
 pub(crate) fn read(reply: &[u8]) -> Option<TableDefinition> {
     let mut reader = Reader::new();
-    for row in rows(reply)? {
+    for row in cells(reply)? {
         reader.row(&row).ok()?;
     }
     reader.finish().ok()?

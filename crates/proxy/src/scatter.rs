@@ -20,7 +20,6 @@ mod beginning;
 mod definitions;
 mod ending;
 mod fault;
-mod input;
 mod relay;
 mod rows;
 mod shard;
@@ -34,7 +33,7 @@ use planner::seen::Cells;
 use wire::{Capabilities, StatusFlags};
 
 pub(crate) use definitions::logical;
-pub(crate) use ending::{Over, with_rows};
+pub(crate) use ending::{Over, row_of, with_rows};
 use fault::Wrong;
 pub(crate) use relay::Relay;
 pub(crate) use shard::Source;

@@ -6,80 +6,49 @@
 //! prepared again, that server compares with what it has told the proxy; so this has to be what the
 //! client knows.
 
-use wire::frame::HEADER_LEN;
+use wire::frame::Pieces;
 use wire::packet::Eof;
 
-/// FNV-1a, 64 bits: it goes on from byte to byte, wherever the answer is cut.
-pub(crate) const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-pub(crate) const PRIME: u64 = 0x0000_0100_0000_01b3;
+/// The hash of no bytes.
+pub const FNV: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// FNV-1a, 64 bits, of bytes behind those with the hash `before`: it goes on from byte to byte,
+/// wherever they are cut.
+pub fn fnv(before: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(before, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
 
 /// An answer to a `COM_STMT_PREPARE`, as it comes.
 #[derive(Debug, Clone)]
 pub struct Definitions {
-    /// Bytes of the packet's header that have come, and the length that they say.
-    header: usize,
-    len: usize,
-    /// Bytes of its payload that have come.
-    read: usize,
-    packet: Packet,
+    pieces: Pieces,
+    /// The first packet has come. It has the statement's number.
+    has_number: bool,
+    /// The packet is a parameter or a column. The end of those, for clients that want to have it,
+    /// tells of the session, which is in another state elsewhere.
+    is_definition: bool,
     hash: u64,
-}
-
-/// What a packet is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Packet {
-    /// The first one: it has the statement's number.
-    Number,
-    /// A parameter or a column.
-    Definition,
-    /// The end of those, for clients that want to have it: it tells of the session, which is in
-    /// another state elsewhere.
-    End,
 }
 
 impl Default for Definitions {
     fn default() -> Self {
-        Self { header: 0, len: 0, read: 0, packet: Packet::Number, hash: OFFSET }
+        Self { pieces: Pieces::default(), has_number: false, is_definition: false, hash: FNV }
     }
 }
 
 impl Definitions {
     /// The next bytes of the answer.
-    pub fn read(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            if self.header < HEADER_LEN {
-                self.read_header(*byte);
-            } else {
-                self.read_payload(*byte);
+    pub fn read(&mut self, mut bytes: &[u8]) {
+        while let Some(piece) = self.pieces.take(&mut bytes) {
+            if piece.at == 0 {
+                let is_end =
+                    piece.bytes.first() == Some(&Eof::HEADER) && (piece.header.len as usize) < Eof::BYTES_END;
+                self.is_definition = self.has_number && !is_end;
             }
-        }
-    }
-
-    fn read_header(&mut self, byte: u8) {
-        // Behind the three bytes of the length is the sequence id.
-        if self.header + 1 < HEADER_LEN {
-            self.len |= usize::from(byte) << (8 * self.header);
-        }
-        self.header += 1;
-        self.finish_packet();
-    }
-
-    fn read_payload(&mut self, byte: u8) {
-        if self.read == 0 && self.packet != Packet::Number {
-            let is_end = byte == Eof::HEADER && self.len < Eof::BYTES_END;
-            self.packet = if is_end { Packet::End } else { Packet::Definition };
-        }
-        if self.packet == Packet::Definition {
-            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(PRIME);
-        }
-        self.read += 1;
-        self.finish_packet();
-    }
-
-    /// Goes on to the next packet if all of this one has come.
-    fn finish_packet(&mut self) {
-        if self.header == HEADER_LEN && self.read == self.len {
-            *self = Self { packet: Packet::Definition, hash: self.hash, ..Self::default() };
+            if self.is_definition {
+                self.hash = fnv(self.hash, piece.bytes);
+            }
+            self.has_number |= piece.ends();
         }
     }
 

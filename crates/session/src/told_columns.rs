@@ -4,87 +4,55 @@
 //! those of the answer before: of a sum, say, the preparation does not know all yet. From then on
 //! the client keeps these.
 
-use wire::frame::HEADER_LEN;
+use wire::frame::Pieces;
 
-use crate::definitions::{OFFSET, PRIME};
+use crate::definitions::{FNV, fnv};
 
 /// Bytes of the first packet at most: the number of columns, and whether their definitions follow.
 const COUNT_MAX: usize = 4;
 
 /// An answer to a `COM_STMT_EXECUTE`, as it comes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ToldColumns {
-    /// Bytes of the packet's header that have come, and the length that they say.
-    header: usize,
-    len: usize,
-    /// Bytes of its payload that have come.
-    read: usize,
+    pieces: Pieces,
     count: [u8; COUNT_MAX],
     /// Definitions that are still to come; nothing before the first packet.
     left: Option<u16>,
     hash: Option<u64>,
 }
 
-impl Default for ToldColumns {
-    fn default() -> Self {
-        Self { header: 0, len: 0, read: 0, count: [0; COUNT_MAX], left: None, hash: None }
-    }
-}
-
 impl ToldColumns {
     /// The next bytes of the answer.
-    pub fn read(&mut self, bytes: &[u8]) {
-        for byte in bytes {
+    pub fn read(&mut self, mut bytes: &[u8]) {
+        while self.left != Some(0)
+            && let Some(piece) = self.pieces.take(&mut bytes)
+        {
+            if let Some(hash) = &mut self.hash {
+                *hash = fnv(*hash, piece.bytes);
+            } else {
+                let count = self.count.get_mut(piece.at..).unwrap_or_default();
+                count.iter_mut().zip(piece.bytes).for_each(|(to, from)| *to = *from);
+            }
             match self.left {
-                Some(0) => return,
-                _ if self.header < HEADER_LEN => self.read_header(*byte),
-                _ => self.read_payload(*byte),
+                // No packet of columns is empty.
+                _ if piece.bytes.is_empty() => self.end_without(),
+                Some(left) if piece.ends() => self.left = Some(left - 1),
+                None if piece.ends() => self.begin_columns(piece.header.len),
+                _ => {}
             }
         }
     }
 
-    fn read_header(&mut self, byte: u8) {
-        // Behind the three bytes of the length is the sequence id.
-        if self.header + 1 < HEADER_LEN {
-            self.len |= usize::from(byte) << (8 * self.header);
-        }
-        self.header += 1;
-        if self.header == HEADER_LEN && self.len == 0 {
-            // No packet of columns is empty.
-            self.end_without();
-        }
-    }
-
-    fn read_payload(&mut self, byte: u8) {
-        if let Some(hash) = &mut self.hash {
-            *hash = (*hash ^ u64::from(byte)).wrapping_mul(PRIME);
-        } else if let Some(at) = self.count.get_mut(self.read) {
-            *at = byte;
-        }
-        self.read += 1;
-        if self.read == self.len {
-            self.finish_packet();
-        }
-    }
-
-    fn finish_packet(&mut self) {
-        match self.left {
-            Some(left) => self.left = Some(left - 1),
-            None => self.begin_columns(),
-        }
-        (self.header, self.len, self.read) = (0, 0, 0);
-    }
-
-    /// The first packet is there.
-    fn begin_columns(&mut self) {
-        let count = match (self.len, self.count) {
-            (2, [count @ 1..=0xFA, 1, ..]) => u16::from(count),
+    /// The first packet is there, of so many bytes.
+    const fn begin_columns(&mut self, len: u32) {
+        let count = match (len, self.count) {
+            (2, [count @ 1..=0xFA, 1, ..]) => count as u16,
             (4, [0xFC, low, high, 1]) => u16::from_le_bytes([low, high]),
             // No rows, or the client knows the columns.
             _ => return self.end_without(),
         };
         // Not that of a preparation which tells the same.
-        (self.left, self.hash) = (Some(count), Some(!OFFSET));
+        (self.left, self.hash) = (Some(count), Some(!FNV));
     }
 
     /// No columns are told.

@@ -3,17 +3,16 @@
 use std::future::poll_fn;
 use std::task::{Poll, ready};
 
-use wire::frame::{HEADER_LEN, Header, put_message};
+use wire::frame::put_message;
+use wire::packet::Cells;
 use wire::reply::{Answer, End, Event, Outcome, Prepared, ReplyScanner};
+use wire::rows::Rows;
 use wire::{Capabilities, StatusFlags};
 
 use crate::Connection;
 use crate::Worker;
 use crate::limits::{DRAINED_BYTES_MAX, INTERNAL_BYTES_MAX};
 use crate::pipeline::{Expected, Owner};
-
-/// The first byte of an OK packet.
-const OK: u8 = 0;
 
 /// A command's payload, and the kind of reply that it has.
 pub type InternalQuery = (Vec<u8>, Answer);
@@ -43,46 +42,29 @@ impl Reply {
         matches!(self.outcome.end, End::Ok { warnings: 1.., .. } | End::Eof { warnings: 1.., .. })
     }
 
-    /// The rows of a result, as they are in their packets; nothing if it ends with an error, or is
-    /// not whole.
-    pub fn rows(&self) -> Option<Vec<&[u8]>> {
-        if self.error().is_some() {
-            return None;
-        }
-        let mut packets = Vec::new();
-        let mut rest = &self.bytes[..];
-        while let Some((header, behind)) = rest.split_at_checked(HEADER_LEN) {
-            let len = header.first_chunk().map(|header| Header::parse(*header).len as usize)?;
-            let (payload, behind) = behind.split_at_checked(len)?;
-            packets.push(payload);
-            rest = behind;
-        }
-        // They are in front of the packet that ends the result.
-        let end = packets.len().checked_sub(1)?;
-        let count = usize::try_from(self.outcome.rows).ok()?;
-        packets.truncate(end);
-        packets.drain(..end.checked_sub(count)?);
-        Some(packets)
+    /// The rows of a result; nothing if it ends with an error, or is not whole.
+    pub fn rows(&self) -> Option<Rows<'_>> {
+        Rows::of(&self.bytes)
     }
 
     /// The row of a result that has one. With `sql_select_limit = 0` none has.
     pub fn only_row(&self) -> Option<&[u8]> {
-        if self.outcome.rows == 1 { self.rows()?.pop() } else { None }
+        self.rows().filter(|rows| rows.len() == 1)?.next()
+    }
+
+    /// The cells of that row, in text; none if there is no such row.
+    pub fn only_cells(&self) -> Cells<'_> {
+        Cells::of(self.only_row().unwrap_or_default())
     }
 
     /// The number that an answer of one row and one column in text holds.
     pub(crate) fn number(&self) -> Option<u64> {
-        // A length, and that many digits.
-        let (len, digits) = self.only_row()?.split_first()?;
-        let digits = digits.get(..usize::from(*len))?;
-        std::str::from_utf8(digits).ok()?.parse().ok()
+        std::str::from_utf8(self.only_cells().next()??).ok()?.parse().ok()
     }
 
     /// Whether it is a result without a row.
     pub fn is_empty(&self) -> bool {
-        // An OK packet alone is no result.
-        self.bytes.get(HEADER_LEN).is_some_and(|first| *first != OK)
-            && self.rows().is_some_and(|rows| rows.is_empty())
+        self.rows().is_some_and(|rows| rows.len() == 0)
     }
 
     /// Whether it tells of a key that was generated.

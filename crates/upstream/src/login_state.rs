@@ -15,6 +15,7 @@
 use sql::Dialect;
 use tokio::time::Instant;
 use wire::Capabilities;
+use wire::packet::Cells;
 
 use crate::limits::{ACCOUNT_LIMITS_AGE_MAX, QUIET_LOGINS};
 use crate::purpose::Purpose;
@@ -82,7 +83,7 @@ impl LoginState {
         behind: Behind,
         now: Instant,
     ) -> Result<(), Unfit> {
-        let mut cells = cells(row);
+        let mut cells = Cells::of(row).map_while(|cell| cell).fuse();
         if purpose == Purpose::Packets {
             self.max_packet = Some(number(cells.next()).ok_or(Unfit::Connection)?);
             return Ok(());
@@ -151,17 +152,6 @@ pub(crate) fn correction(
 
 const fn is_mariadb(dialect: Option<Dialect>) -> bool {
     matches!(dialect, Some(dialect) if dialect.is_mariadb())
-}
-
-/// The values of a row in text, as far as each has a length of one byte.
-fn cells(row: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = row;
-    std::iter::from_fn(move || {
-        let (len, behind) = rest.split_first().filter(|(len, _)| **len < 0xFB)?;
-        let (cell, behind) = behind.split_at_checked((*len).into())?;
-        rest = behind;
-        Some(cell)
-    })
 }
 
 fn number(cell: Option<&[u8]>) -> Option<u64> {

@@ -5,7 +5,6 @@ use std::time::Duration;
 use config::MonitorVariables;
 use monitor::{Lag, Told};
 use session::identity::PLAIN;
-use wire::frame::MessageReader;
 use wire::{Codec as _, packet};
 
 /// How servers are asked for their lag: MariaDB, with all sources of a replica; MySQL since 8.0.22;
@@ -50,31 +49,11 @@ pub(crate) struct Rows {
 impl Rows {
     /// The rows in the packets of an answer.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
-        // The code that has read them has seen to it that they are not too many.
-        let mut messages = MessageReader::new(bytes.len());
-        messages.expect(1);
-        messages.feed(bytes);
-        let mut next = || messages.message().ok().flatten();
-        let count = packet::ColumnCount::decode(&next()?, PLAIN).ok()?;
-        let mut columns = Vec::new();
-        for _ in 0..count.count {
-            let payload = next()?;
-            columns.push(packet::Column::decode(&payload, PLAIN).ok()?.name.to_vec());
-        }
-        // An EOF packet.
-        next()?;
-        let mut rows = Vec::new();
-        loop {
-            let payload = next()?;
-            match payload.first() {
-                Some(&packet::Eof::HEADER) if payload.len() < packet::Eof::BYTES_END => break,
-                Some(&packet::Err::HEADER) => return None,
-                _ => {}
-            }
-            let row = packet::TextRow::decode(&payload, PLAIN).ok()?;
-            rows.push(row.iter().map(|cell| cell.map(<[u8]>::to_vec)).collect());
-        }
-        Some(Self { columns, rows })
+        let rows = wire::rows::Rows::of(bytes)?;
+        let name = |column| Some(packet::Column::decode(column, PLAIN).ok()?.name.to_vec());
+        let columns = rows.definitions().map(name).collect::<Option<_>>()?;
+        let own = |row: Vec<Option<&[u8]>>| row.into_iter().map(|cell| cell.map(<[u8]>::to_vec)).collect();
+        Some(Self { columns, rows: wire::rows::cells(bytes)?.into_iter().map(own).collect() })
     }
 
     /// The value of a variable in an answer with `Variable_name` and `Value`, by its name in any

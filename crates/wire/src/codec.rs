@@ -5,6 +5,9 @@
 
 use crate::{Capabilities, WireError};
 
+/// The first byte of a cell in text that is NULL.
+pub const NULL: u8 = 0xfb;
+
 /// A type with one layout on the wire.
 ///
 /// `decode(encode(value)) == value` for every value; `decode` refuses bytes after the last field.
@@ -111,7 +114,7 @@ impl<'a> Reader<'a> {
             0xfc => self.u16(field).map(u64::from),
             0xfd => self.u24(field).map(u64::from),
             0xfe => self.u64(field),
-            byte @ (0xfb | 0xff) => Err(WireError::Invalid { field, value: byte.into() }),
+            byte @ (NULL | 0xff) => Err(WireError::Invalid { field, value: byte.into() }),
             byte => Ok(byte.into()),
         }
     }
@@ -123,6 +126,17 @@ impl<'a> Reader<'a> {
         let len =
             usize::try_from(len).map_err(|_| WireError::Truncated { field, needed: usize::MAX, left })?;
         self.bytes(len, field)
+    }
+
+    /// A cell of a row in text: `string<lenenc>`, or the byte 0xfb, which is NULL.
+    pub fn cell(&mut self, field: &'static str) -> Result<Option<&'a [u8]>, WireError> {
+        match self.left.split_first() {
+            Some((&NULL, left)) => {
+                self.left = left;
+                Ok(None)
+            }
+            _ => self.lenenc_bytes(field).map(Some),
+        }
     }
 
     /// `string<NUL>`: bytes up to a zero byte, which is taken and not returned.

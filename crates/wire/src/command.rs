@@ -90,7 +90,7 @@ pub use stmt_execute::{ExecuteParams, StmtExecute};
 pub use stmt_fetch::StmtFetch;
 pub use stmt_prepare::StmtPrepare;
 pub use stmt_reset::StmtReset;
-pub use value::take as take_value;
+pub use value::{Width, take as take_value};
 
 use std::ops::Range;
 

@@ -10,10 +10,14 @@
 //! start at zero with the greeting and again with every command. Source: "MySQL Packets" in MySQL's
 //! "Client/Server Protocol" documentation.
 
+mod packets;
+mod pieces;
 mod reader;
 mod scanner;
 
-pub use reader::MessageReader;
+pub use packets::{Packet, Packets};
+pub use pieces::{Piece, Pieces};
+pub use reader::{Front, Message, MessageReader};
 pub use scanner::{MessageScanner, Scanned};
 
 use std::convert::Infallible;

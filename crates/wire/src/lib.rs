@@ -13,7 +13,8 @@
 //! - [`auth`]: proofs of the login methods, for both sides;
 //! - [`compress`]: the compressed protocol below the packets;
 //! - [`reply`]: finds where an answer ends by looking at packet headers only, which is all that a
-//!   proxy needs to know about a result that it does not look into.
+//!   proxy needs to know about a result that it does not look into;
+//! - [`rows`]: reads the rows of a reply that the proxy has asked for itself.
 //!
 //! Protocol facts come from MySQL's "Client/Server Protocol" chapter of the source documentation
 //! and from MariaDB's "Client/Server Protocol" pages; each type says where its layout is described.
@@ -33,6 +34,7 @@ pub mod packet;
 mod peer;
 pub mod proxy_header;
 pub mod reply;
+pub mod rows;
 pub mod status;
 
 pub use capabilities::Capabilities;

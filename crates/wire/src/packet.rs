@@ -25,7 +25,7 @@ pub use auth_more::AuthMore;
 pub use auth_switch::AuthSwitch;
 pub use column::{Column, DefaultValue};
 pub use column_count::ColumnCount;
-pub use eof::{Eof, end, put_end};
+pub use eof::{Eof, end, put_end, put_head};
 pub use err::Err;
 pub use greeting::Greeting;
 pub use local_infile::LocalInfile;

@@ -46,7 +46,7 @@ mod tests;
 
 pub use outcome::{Answer, End, Event, Outcome, Prepared, Scan};
 
-use crate::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
+use crate::frame::{HEADER_LEN, Header, MAX_PAYLOAD, Packet};
 use crate::{Capabilities, StatusFlags, WireError};
 use head::HEAD_MAX;
 use phase::{Phase, Step};
@@ -379,9 +379,7 @@ fn pass_rows(input: &[u8], first_seq: u8) -> (u64, &[u8]) {
 /// Header and payload of a packet that lies whole at the start of `input` and is not continued, and
 /// what is behind it.
 fn whole_packet(input: &[u8]) -> Option<(Header, &[u8], &[u8])> {
-    let (header, rest) = input.split_first_chunk::<HEADER_LEN>()?;
-    let header = Header::parse(*header);
-    let (payload, rest) = rest.split_at_checked(header.len as usize)?;
+    let (Packet { header, payload }, rest) = Packet::split(input)?;
     (!header.continues()).then_some((header, payload, rest))
 }
 

@@ -54,15 +54,9 @@ impl Packets {
 
     fn columns(&mut self, names: &[String]) -> Vec<u8> {
         let mut out = Vec::new();
-        let count = packet::ColumnCount { count: names.len() as u64, metadata_follows: None };
-        self.seq = put_packet(&mut out, self.seq, &count, self.capabilities);
-        for name in names {
-            let column = packet::Column::text(name.as_bytes(), COLLATION.into());
-            self.seq = put_packet(&mut out, self.seq, &column, self.capabilities);
-        }
-        if !self.capabilities.contains(Capabilities::DEPRECATE_EOF) {
-            self.put_end(&mut out);
-        }
+        let columns: Vec<_> =
+            names.iter().map(|name| packet::Column::text(name.as_bytes(), COLLATION.into())).collect();
+        self.seq = packet::put_head(&mut out, self.seq, &columns, STATUS, self.capabilities);
         out
     }
 

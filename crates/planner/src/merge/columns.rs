@@ -67,9 +67,6 @@ pub enum ColumnsError {
     Key(#[from] KeyError),
 }
 
-/// The length of a value that is NULL, in text.
-const NULL: u8 = 0xfb;
-
 impl Columns {
     /// The columns with these definitions, of which the last `keys` are hidden.
     pub fn new(protocol: Protocol, columns: &[Column<'_>], keys: usize) -> Result<Self, ColumnsError> {
@@ -231,14 +228,11 @@ impl<'a> Cells<'a> {
     fn next(&mut self) -> Result<Option<&'a [u8]>, WireError> {
         let kind = self.kinds.next().copied().unwrap_or_default();
         match self.protocol {
-            Protocol::Text if self.left.peek() == Some(NULL) => {
-                self.left.u8("NULL")?;
-                Ok(None)
-            }
             Protocol::Text => {
                 let mut ahead = self.left.clone();
-                ahead.lenenc_bytes("cell")?;
-                self.left.bytes(self.left.left() - ahead.left(), "cell").map(Some)
+                let is_null = ahead.cell("cell")?.is_none();
+                let bytes = self.left.bytes(self.left.left() - ahead.left(), "cell")?;
+                Ok((!is_null).then_some(bytes))
             }
             Protocol::Binary => {
                 let bits = self.nulls.get(self.at / 8).copied().unwrap_or_default();

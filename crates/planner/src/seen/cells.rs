@@ -34,9 +34,6 @@ pub enum Cells {
     },
 }
 
-/// The length of a value that is NULL, in text.
-const NULL: u8 = 0xfb;
-
 impl Cells {
     /// A row as the client gets it, of an answer with so many columns, from a server with these
     /// names. Bytes that are no row stay.
@@ -60,7 +57,7 @@ impl Cells {
             cells.bytes(columns.checked_add(9)? / 8 + 1, "NULL bits").ok()?;
         }
         let mut out = row.get(..row.len() - cells.left())?.to_vec();
-        let first = text(&mut cells)?;
+        let first = cells.cell("cell").ok()??;
         match self {
             Self::Plain => return None,
             Self::Path => {
@@ -70,19 +67,13 @@ impl Cells {
             Self::Table { name } => put_lenenc_bytes(&mut out, name.as_bytes()),
             Self::Create { node, name, names, drops_counter } => {
                 put_lenenc_bytes(&mut out, name.as_bytes());
-                let shown = definition(text(&mut cells)?, [node, name], names, *drops_counter);
+                let shown = definition(cells.cell("cell").ok()??, [node, name], names, *drops_counter);
                 put_lenenc_bytes(&mut out, &shown);
             }
         }
         out.extend_from_slice(cells.rest());
         Some(out)
     }
-}
-
-/// The next cell, which is a text.
-fn text<'a>(cells: &mut Reader<'a>) -> Option<&'a [u8]> {
-    cells.peek().filter(|length| *length != NULL)?;
-    cells.lenenc_bytes("cell").ok()
 }
 
 /// The text of `SHOW CREATE TABLE` with logical names: in its first line and its constraints.

@@ -1,15 +1,12 @@
 //! Reading an answer to its end, and what is counted of it: rows, and a checksum that does not
 //! depend on their order.
 
-use wire::frame::{HEADER_LEN, Header};
+use session::definitions::{FNV, fnv};
+use wire::frame::Pieces;
 use wire::reply::{Answer, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, WireError};
 
 use crate::random::mix;
-
-/// FNV-1a's start and factor.
-const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// An answer on its way.
 #[derive(Debug)]
@@ -27,11 +24,7 @@ struct Rows {
     seen: u64,
     /// The hash of what there is of the current message.
     hash: u64,
-    header: [u8; HEADER_LEN],
-    header_len: usize,
-    /// Bytes of the current packet that did not come yet.
-    left: usize,
-    continued: bool,
+    pieces: Pieces,
 }
 
 impl Tally {
@@ -39,7 +32,7 @@ impl Tally {
     /// `checked`.
     pub(crate) fn new(capabilities: Capabilities, seq: u8, checked: bool) -> Self {
         let scanner = ReplyScanner::new(Answer::Result, capabilities).starting_at(seq);
-        Self { scanner, rows: checked.then(|| Rows { hash: OFFSET, ..Rows::default() }) }
+        Self { scanner, rows: checked.then(|| Rows { hash: FNV, ..Rows::default() }) }
     }
 
     /// The checksum of the rows so far; 0 if they are not looked at.
@@ -52,11 +45,13 @@ impl Tally {
     pub(crate) fn read(&mut self, bytes: &[u8]) -> Result<Option<(Outcome, usize)>, WireError> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            let len = self.rows.as_ref().map_or(rest.len(), |rows| rows.piece(rest));
-            let (piece, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
-            let scan = self.scanner.scan(piece)?;
+            let mut behind = rest;
+            let is_end = self.rows.as_mut().is_some_and(|checked| checked.read(&mut behind));
+            if self.rows.is_none() {
+                behind = &[];
+            }
+            let scan = self.scanner.scan(rest.get(..rest.len() - behind.len()).unwrap_or_default())?;
             let rows = self.scanner.rows();
-            let is_end = self.rows.as_mut().is_some_and(|checked| checked.read(piece));
             if let Some(checked) = self.rows.as_mut().filter(|_| is_end) {
                 checked.end_message(rows);
             }
@@ -76,34 +71,11 @@ impl Tally {
 }
 
 impl Rows {
-    /// How many of the next bytes belong to the same header, or the same payload.
-    fn piece(&self, rest: &[u8]) -> usize {
-        if self.left > 0 { self.left.min(rest.len()) } else { (HEADER_LEN - self.header_len).min(rest.len()) }
-    }
-
-    /// Takes note of a piece; whether a message ends with it.
-    fn read(&mut self, piece: &[u8]) -> bool {
-        if self.left > 0 {
-            for byte in piece {
-                self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(PRIME);
-            }
-            self.left -= piece.len();
-        } else {
-            if let Some(place) = self.header.get_mut(self.header_len..self.header_len + piece.len()) {
-                place.copy_from_slice(piece);
-            }
-            self.header_len += piece.len();
-            if self.header_len < HEADER_LEN {
-                return false;
-            }
-            let header = Header::parse(self.header);
-            (self.left, self.continued) = (header.len as usize, header.continues());
-        }
-        if self.left > 0 {
-            return false;
-        }
-        self.header_len = 0;
-        !self.continued
+    /// Takes the next piece off `rest`; whether a message ends with it.
+    fn read(&mut self, rest: &mut &[u8]) -> bool {
+        let Some(piece) = self.pieces.take(rest) else { return false };
+        self.hash = fnv(self.hash, piece.bytes);
+        piece.ends() && !piece.header.continues()
     }
 
     /// A message is over. If there is a row more than before, it was one.
@@ -113,7 +85,7 @@ impl Rows {
             // Sums of plain FNV hashes of short rows are alike too easily.
             self.checksum = self.checksum.wrapping_add(mix(self.hash));
         }
-        self.hash = OFFSET;
+        self.hash = FNV;
     }
 }
 

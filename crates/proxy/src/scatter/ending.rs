@@ -142,14 +142,18 @@ impl Scatter {
 /// In front of the number of a row, in the errors of servers.
 const AT_ROW: &[u8] = b" at row ";
 
+/// What stands in front of the number of a row at the end of a text, and the number.
+pub(crate) fn row_of(text: &[u8]) -> Option<(&[u8], u32)> {
+    let at = text.windows(AT_ROW.len()).rposition(|part| part == AT_ROW)?;
+    let (head, digits) = text.split_at_checked(at + AT_ROW.len())?;
+    Some((head, std::str::from_utf8(digits).ok()?.parse().ok()?))
+}
+
 /// An error text with the client's number of the row that it names. `rows` has the client's number
 /// of each row; it is empty if they are the same.
 pub(crate) fn with_rows<'a>(message: &'a [u8], rows: &[u32]) -> Cow<'a, [u8]> {
-    let found = message.windows(AT_ROW.len()).rposition(|part| part == AT_ROW);
-    let renumbered = found.and_then(|at| {
-        let (head, digits) = message.split_at_checked(at + AT_ROW.len())?;
-        let number: usize = std::str::from_utf8(digits).ok()?.parse().ok()?;
-        let number = rows.get(number.checked_sub(1)?)?;
+    let renumbered = row_of(message).and_then(|(head, number)| {
+        let number = rows.get(usize::try_from(number).ok()?.checked_sub(1)?)?;
         Some([head, number.to_string().as_bytes()].concat())
     });
     renumbered.map_or(Cow::Borrowed(message), Cow::Owned)

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use planner::merge::Columns;
 use planner::seen::Names;
-use wire::frame::MAX_PAYLOAD;
+use wire::frame::{Front, MAX_PAYLOAD, Message, MessageReader};
 use wire::packet::{ColumnCount, Eof, Err, LocalInfile, Ok as OkPacket, OkHeader, PrepareOk};
 use wire::{Capabilities, Codec as _, StatusFlags, WireError};
 
 use super::Kind;
 use super::fault::Wrong;
-use super::input::{Front, Input, Message};
-use crate::limits::SCATTER_DEFINITIONS_BYTES_MAX;
+use crate::limits::{SCATTER_DEFINITIONS_BYTES_MAX, SCATTER_SHARD_BYTES_MAX};
 
 /// Bytes of the shortest OK packet: two numbers, status and warnings behind its header.
 const OK_BYTES_MIN: usize = 7;
@@ -35,7 +34,8 @@ pub(crate) struct Source {
 #[derive(Debug)]
 pub(super) struct Shard {
     pub(super) source: Source,
-    input: Input,
+    /// Bytes that were fed and not taken. Commands of several packets shift the first sequence id.
+    input: MessageReader,
     /// Nothing is read behind `input`.
     is_closed: bool,
     /// Where the statement stands among those of its session.
@@ -123,7 +123,7 @@ impl Shard {
     pub(super) const fn new(source: Source, kind: Kind, caps: Capabilities, limit: usize) -> Self {
         Self {
             source,
-            input: Input::new(limit),
+            input: MessageReader::new(limit).with_any_seq(),
             is_closed: false,
             turn: Turn { follows: false, is_followed: false },
             is_admitted: false,
@@ -144,13 +144,21 @@ impl Shard {
     }
 
     /// How many bytes may be [fed](Self::feed) if no other statement waits for the end of this one.
+    /// More than [`SCATTER_SHARD_BYTES_MAX`] are kept only of a message that is larger by itself.
     pub(super) fn room(&self) -> usize {
-        if self.is_open() { self.input.room() } else { 0 }
+        match SCATTER_SHARD_BYTES_MAX.saturating_sub(self.kept()) {
+            _ if !self.is_open() => 0,
+            0 => match self.input.front() {
+                Ok(Front::Missing(bytes)) => bytes.min(SCATTER_SHARD_BYTES_MAX),
+                Ok(Front::Whole(_)) | Err(_) => 0,
+            },
+            room => room,
+        }
     }
 
     /// Bytes that were fed and not taken.
     pub(super) fn kept(&self) -> usize {
-        self.input.len()
+        self.input.unread().len()
     }
 
     /// Takes bytes of the reply.
@@ -370,4 +378,53 @@ impl Behind {
 /// The error for a message without any byte.
 const fn empty() -> WireError {
     WireError::Truncated { field: "packet", needed: 1, left: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::frame::{HEADER_LEN, put_message};
+
+    use super::*;
+
+    fn shard() -> Shard {
+        let source = Source { hostgroup: 1, session: 0, names: Arc::default(), rows: Vec::new() };
+        Shard::new(source, Kind::Result, Capabilities::PROTOCOL_41, usize::MAX)
+    }
+
+    /// Takes the message at the front.
+    fn take(shard: &mut Shard) -> Option<usize> {
+        let message = shard.front().unwrap()?;
+        shard.pass(message);
+        Some(message.len)
+    }
+
+    #[test]
+    fn a_shard_that_is_ahead_is_not_read() {
+        let (mut shard, mut bytes) = (shard(), Vec::new());
+        (0..2).fold(1, |seq, _| put_message(&mut bytes, seq, &vec![0; SCATTER_SHARD_BYTES_MAX / 2]));
+        assert_eq!(shard.room(), SCATTER_SHARD_BYTES_MAX);
+        shard.feed(&bytes);
+        assert_eq!(shard.room(), 0);
+        assert_eq!(take(&mut shard), Some(SCATTER_SHARD_BYTES_MAX / 2));
+        assert_eq!(shard.room(), SCATTER_SHARD_BYTES_MAX / 2 - HEADER_LEN);
+        shard.close();
+        assert_eq!(shard.room(), 0);
+    }
+
+    #[test]
+    fn a_message_that_is_larger_is_read_as_a_whole() {
+        for len in [MAX_PAYLOAD - 1, MAX_PAYLOAD, MAX_PAYLOAD + 1] {
+            let (mut shard, mut bytes) = (shard(), Vec::new());
+            put_message(&mut bytes, 255, &vec![1; len]);
+            let mut rest = &bytes[..];
+            while !rest.is_empty() {
+                let room = shard.room();
+                assert!((1..=SCATTER_SHARD_BYTES_MAX).contains(&room), "a shard is never stuck");
+                let (piece, behind) = rest.split_at(room.min(rest.len()));
+                shard.feed(piece);
+                rest = behind;
+            }
+            assert_eq!(take(&mut shard), Some(len));
+        }
+    }
 }

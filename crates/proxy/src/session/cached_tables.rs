@@ -9,10 +9,10 @@ use command::Command;
 use route::Tables;
 use sql::StatementKind;
 use sql::shape::{Effects, Table};
-use wire::codec::Reader;
+use wire::StatusFlags;
 use wire::command::Kind;
+use wire::packet::Cells;
 use wire::reply::Answer;
-use wire::{StatusFlags, WireError};
 
 use super::Session;
 use super::decided::Decided;
@@ -244,24 +244,9 @@ fn is_askable(table: &Table) -> bool {
 
 /// The definition that a reply tells of a table of `schema`.
 fn definition(schema: &str, reply: &Reply) -> Option<Definition> {
-    let rows = reply.rows()?;
-    let mut values = Vec::with_capacity(rows.len());
-    for row in rows {
-        let mut reader = Reader::new(row);
-        let mut next = || value(&mut reader).ok();
-        values.push([next()?, next()?, next()?]);
-    }
-    Definition::of(schema, &values)
+    let values = |row| {
+        let mut cells = Cells::of(row);
+        Some([cells.next()?, cells.next()?, cells.next()?])
+    };
+    Definition::of(schema, &reply.rows()?.map(values).collect::<Option<Vec<_>>>()?)
 }
-
-/// The next value of a row; a NULL is nothing.
-fn value<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a [u8]>, WireError> {
-    if reader.peek() == Some(NULL) {
-        reader.u8("value")?;
-        return Ok(None);
-    }
-    reader.lenenc_bytes("value").map(Some)
-}
-
-/// The byte of a NULL in a row of text.
-const NULL: u8 = 0xFB;

@@ -6,7 +6,6 @@
 
 use command::Command;
 use wire::Capabilities;
-use wire::codec::Reader;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
@@ -20,7 +19,7 @@ use crate::mail::Verdict;
 use crate::state::OPTION;
 use crate::statement::kill::{self, PreparedKill, Target};
 use crate::statement::{Kill, Own};
-use upstream::{Full, Reply};
+use upstream::Full;
 
 impl Session {
     /// What an execution of a prepared statement is, if it kills a session of the proxy, or what a
@@ -88,8 +87,7 @@ impl Session {
             Ok(replies) => replies,
             Err(error) => return self.refuse_here(kind, &error).await,
         };
-        let row = replies.first().and_then(Reply::only_row);
-        let value = row.and_then(|row| Reader::new(row).lenenc_bytes("value").ok());
+        let value = replies.first().and_then(|reply| reply.only_cells().next()?);
         let id = value.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
         if let Some(kill) = id.map(|id| form.with(id)).filter(Kill::is_of_a_session) {
             return self.kill_here(kind, kill).await;

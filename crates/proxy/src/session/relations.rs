@@ -8,7 +8,7 @@ use route::AccessMode;
 use sql::routine::unhex;
 use sql::shape::{Effects, SCHEMAS_OF_SERVERS};
 use sql::{Modes, Options, Shape, StatementKind, routine};
-use wire::codec::Reader;
+use wire::packet::Cells;
 
 use super::Session;
 use super::decided::Decided;
@@ -165,8 +165,8 @@ pub(super) fn question(relation: &Relation) -> String {
 
 /// Whether a server has answered that a column's default takes values of a sequence.
 pub(super) fn takes_values(reply: &Reply) -> bool {
-    let is_default = |row: &[u8]| Reader::new(row).lenenc_bytes("value").ok() == Some(b"default");
-    reply.rows().is_some_and(|rows| rows.iter().any(|row| is_default(row)))
+    let is_default = |row| Cells::of(row).next() == Some(Some(b"default"));
+    reply.rows().is_some_and(|mut rows| rows.any(is_default))
 }
 
 /// What a view or triggers use by what their server has answered, if nothing of them outlives a
@@ -178,9 +178,8 @@ pub(super) fn uses(reply: &Reply) -> Option<routine::Uses> {
         return None;
     }
     for row in rows {
-        let mut reader = Reader::new(row);
-        let mut next = || reader.lenenc_bytes("value").ok();
-        let (kind, definition, modes) = (next()?, unhex(next()?)?, next()?);
+        let mut cells = Cells::of(row);
+        let (kind, definition, modes) = (cells.next()??, unhex(cells.next()??)?, cells.next()??);
         if definition.len() > ROUTINE_BYTES_MAX {
             return None;
         }

@@ -1,6 +1,5 @@
 //! An error that a server can be made to tell again.
 
-use wire::codec::Reader;
 use wire::frame::HEADER_LEN;
 use wire::{Capabilities, Codec as _, packet};
 
@@ -45,9 +44,8 @@ impl KeptError {
 
     /// Whether this is all that a server says in its answer to the question.
     pub(super) fn is_all_in(&self, reply: &Reply) -> bool {
-        let Some(mut row) = reply.only_row().map(Reader::new) else { return false };
-        let mut has = |text: &[u8]| row.lenenc_bytes("column").is_ok_and(|column| column == text);
-        has(b"Error") && has(self.code.to_string().as_bytes()) && has(&self.message)
+        let code = self.code.to_string();
+        reply.only_cells().take(3).eq([&b"Error"[..], code.as_bytes(), &self.message].map(Some))
     }
 }
 

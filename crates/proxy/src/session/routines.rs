@@ -8,9 +8,9 @@ use std::time::Duration;
 use sql::Modes;
 use sql::routine::{self, Kind};
 use tokio::time::Instant;
-use wire::StatusFlags;
-use wire::codec::Reader;
+use wire::packet::TextRow;
 use wire::reply::Answer;
+use wire::{Codec as _, StatusFlags};
 
 use super::Session;
 use super::relations;
@@ -18,6 +18,7 @@ use crate::ending::Ending;
 use crate::limits::ROUTINE_BYTES_MAX;
 use crate::relations::{Behind, Relation};
 use crate::state::Pin;
+use session::identity::PLAIN;
 use session::limits::{ROUTINES_MAX, TABLES_MAX};
 use session::unjudged::{CODE, Code, Routine, Unjudged};
 use upstream::Reply;
@@ -276,14 +277,12 @@ pub(super) fn modes_of(modes: &str) -> Option<Modes> {
 /// The values of a row of text; nothing if one is none. What is no UTF-8 is Latin-1, of which a
 /// question mark does for each letter.
 fn texts(row: &[u8]) -> Vec<String> {
-    let mut reader = Reader::new(row);
-    let mut all = Vec::new();
-    while reader.left() > 0 {
-        let Ok(text) = reader.lenenc_bytes("value") else { return Vec::new() };
+    let text = |text: &[u8]| {
         let letters = || text.iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' });
-        all.push(std::str::from_utf8(text).map_or_else(|_| letters().collect(), str::to_owned));
-    }
-    all
+        std::str::from_utf8(text).map_or_else(|_| letters().collect(), str::to_owned)
+    };
+    let row = TextRow::decode(row, PLAIN).ok();
+    row.and_then(|row| row.iter().map(|value| value.map(text)).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -41,7 +41,6 @@ mod one;
 mod plan;
 mod prepared;
 mod relaying;
-pub(crate) mod rows;
 mod runners;
 mod savepoints;
 pub(crate) mod scattered;

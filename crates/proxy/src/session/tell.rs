@@ -4,7 +4,7 @@
 use command::Command;
 use route::{Candidate, Explanation, MustSee, Verdict};
 use wire::command::Kind;
-use wire::frame::{put_message, put_packet};
+use wire::frame::put_message;
 use wire::packet::{self, TextRow};
 use wire::{Capabilities, StatusFlags};
 
@@ -141,16 +141,10 @@ fn result(
     status: StatusFlags,
     capabilities: Capabilities,
 ) -> Vec<u8> {
+    let columns: Vec<_> =
+        columns.iter().map(|name| packet::Column::text(name.as_bytes(), COLLATION)).collect();
     let mut out = Vec::new();
-    let count = packet::ColumnCount { count: columns.len() as u64, metadata_follows: None };
-    let mut seq = put_packet(&mut out, seq, &count, capabilities);
-    for name in columns {
-        let column = packet::Column::text(name.as_bytes(), COLLATION);
-        seq = put_packet(&mut out, seq, &column, capabilities);
-    }
-    if !capabilities.contains(Capabilities::DEPRECATE_EOF) {
-        seq = packet::put_end(&mut out, seq, status, capabilities);
-    }
+    let mut seq = packet::put_head(&mut out, seq, &columns, status, capabilities);
     let mut row = Vec::new();
     for cells in rows {
         row.clear();

@@ -3,7 +3,6 @@
 //! Until then, and if it cannot be asked, the session keeps its connection. In a transaction, and
 //! while the client may ask for warnings, it is asked later.
 
-use wire::frame::{HEADER_LEN, Header};
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, packet};
 
@@ -16,8 +15,8 @@ use upstream::Reply;
 /// `_LONGLONG`, `_INT24`, `_YEAR`, `_NEWDECIMAL`.
 const NUMBERS: [u8; 9] = [1, 2, 3, 4, 5, 8, 9, 13, 246];
 
-/// What stands for a value that is none in a row of text.
-const NULL: u8 = 0xfb;
+/// Values of a variable that are kept have fewer bytes.
+const VALUE_BYTES_END: usize = 0xfb;
 
 impl Session {
     /// Whether a server is to be asked now what the session has set there.
@@ -57,36 +56,13 @@ impl Session {
 
 /// The settings that the answer to a question for these variables tells.
 fn told(reply: &Reply, names: &[Box<str>], caps: Capabilities) -> Vec<Setting> {
-    let mut row = reply.only_row().unwrap_or_default();
+    let definitions = reply.rows().into_iter().flat_map(|rows| rows.definitions());
     let mut settings = Vec::new();
-    for (at, name) in names.iter().enumerate() {
-        let column = packet_at(&reply.bytes, at + 1);
-        let Some(column) = column.and_then(|column| packet::Column::decode(column, caps).ok()) else { break };
-        let Some((value, rest)) = value(row) else { break };
+    for ((name, column), value) in names.iter().zip(definitions).zip(reply.only_cells()) {
+        // Longer values are not brought elsewhere.
+        let is_short = value.is_none_or(|value| value.len() < VALUE_BYTES_END);
+        let Some(column) = packet::Column::decode(column, caps).ok().filter(|_| is_short) else { break };
         settings.extend(set::of_told(name, value, NUMBERS.contains(&column.kind)));
-        row = rest;
     }
     settings
-}
-
-/// The first value of a row of text, which is short, and the others.
-fn value(row: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
-    match row.split_first()? {
-        (&NULL, rest) => Some((None, rest)),
-        (len, _) if *len > NULL => None,
-        (len, rest) => rest.split_at_checked((*len).into()).map(|(value, rest)| (Some(value), rest)),
-    }
-}
-
-/// The payload of one of the packets in an answer.
-fn packet_at(mut packets: &[u8], at: usize) -> Option<&[u8]> {
-    for place in 0.. {
-        let (header, behind) = packets.split_first_chunk::<HEADER_LEN>()?;
-        let (payload, rest) = behind.split_at_checked(Header::parse(*header).len as usize)?;
-        if place == at {
-            return Some(payload);
-        }
-        packets = rest;
-    }
-    None
 }

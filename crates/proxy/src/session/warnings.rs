@@ -3,13 +3,14 @@
 //! A server is asked for the warnings of a statement before the session goes on. That leaves them
 //! as they are; how many rows the statement had is what the session knows from its answer.
 
-use wire::codec::Reader;
-use wire::frame::{HEADER_LEN, Header};
+use wire::Codec as _;
+use wire::packet::TextRow;
 use wire::reply::Answer;
 
 use super::Session;
 use crate::ending::Ending;
 use observe::running::Warned;
+use session::identity::PLAIN;
 
 /// What is asked. Of a statement that warns of each of its rows the first ones say enough.
 const QUESTION: &[u8] = b"SHOW WARNINGS LIMIT 8";
@@ -27,7 +28,8 @@ impl Session {
         let replies = self.ask_besides(&[question]).await?;
         self.links.hide_last_result(&mut self.state);
         for reply in replies {
-            rows(&reply.bytes).for_each(|warning| self.log_warning(&warning, warned));
+            let rows = reply.rows().into_iter().flatten();
+            rows.filter_map(warning).for_each(|warning| self.log_warning(&warning, warned));
         }
         Ok(())
     }
@@ -52,48 +54,32 @@ struct Warning {
     text: String,
 }
 
-/// The rows of an answer of three columns in text.
-fn rows(mut packets: &[u8]) -> impl Iterator<Item = Warning> {
-    let payloads = std::iter::from_fn(move || {
-        let (header, behind) = packets.split_first_chunk::<HEADER_LEN>()?;
-        let (payload, rest) = behind.split_at_checked(Header::parse(*header).len as usize)?;
-        packets = rest;
-        Some(payload)
-    });
-    // Definitions of columns and ends of rows have other forms.
-    payloads.skip(4).filter_map(warning)
-}
-
-fn warning(payload: &[u8]) -> Option<Warning> {
-    let mut reader = Reader::new(payload);
+/// A row of three columns in text.
+fn warning(row: &[u8]) -> Option<Warning> {
+    let row = TextRow::decode(row, PLAIN).ok()?;
     // It has parts of the client's text in it, which must not look like lines of the log.
-    let mut column = || {
-        let bytes = reader.lenenc_bytes("column").ok()?;
-        Some(String::from_utf8_lossy(bytes).replace(char::is_control, " "))
-    };
-    let warning = Warning { level: column()?, code: column()?, text: column()? };
-    (reader.rest().is_empty() && warning.code.parse::<u16>().is_ok()).then_some(warning)
+    let mut columns =
+        row.iter().map(|cell| Some(String::from_utf8_lossy(cell?).replace(char::is_control, " ")));
+    let warning = Warning { level: columns.next()??, code: columns.next()??, text: columns.next()?? };
+    (columns.next().is_none() && warning.code.parse::<u16>().is_ok()).then_some(warning)
 }
 
 #[cfg(test)]
 mod tests {
-    use wire::frame::put_message;
-
     use super::*;
 
     #[test]
-    fn rows_are_told_from_what_is_around_them() {
-        let mut packets = Vec::new();
-        let row = b"\x07Warning\x041265\x0eData truncated";
-        let others: [&[u8]; 5] = [b"\x03", b"\x03def", b"\x03def", b"\x03def", b"\xfe\0\0\x02\0"];
-        let end: &[u8] = b"\xfe\0\0\x02\0";
-        for (seq, payload) in (1..).zip(others.into_iter().chain([&row[..], &row[..], end])) {
-            put_message(&mut packets, seq, payload);
-        }
-        let all: Vec<Warning> = rows(&packets).collect();
-        assert_eq!(all.len(), 2);
+    fn rows_are_told_from_others() {
         let text = "Data truncated".to_owned();
-        assert_eq!(all[0], Warning { level: "Warning".to_owned(), code: "1265".to_owned(), text });
-        assert_eq!(rows(&packets[..packets.len() - 12]).count(), 1, "a packet is cut");
+        let expected = Warning { level: "Warning".to_owned(), code: "1265".to_owned(), text };
+        assert_eq!(warning(b"\x07Warning\x041265\x0eData\ntruncated"), Some(expected));
+        for other in [
+            &b"\x07Warning\x041265"[..],
+            b"\x07Warning\x04code\x01a",
+            b"\x01a\x011\xfb",
+            b"\x01a\x011\x01a\x01a",
+        ] {
+            assert_eq!(warning(other), None, "{}", other.escape_ascii());
+        }
     }
 }

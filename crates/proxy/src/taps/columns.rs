@@ -4,7 +4,7 @@
 //! server says of that is about those: it becomes what the client has to hear.
 
 use wire::codec::Reader;
-use wire::frame::HEADER_LEN;
+use wire::frame::{HEADER_LEN, Header};
 use wire::packet::{Eof, Err};
 use wire::{Capabilities, StatusFlags};
 
@@ -61,19 +61,12 @@ impl Columns {
 
     /// Bytes of the current packet, header included, that have to be seen before it can be judged.
     fn wanted(&self) -> usize {
-        HEADER_LEN + self.payload_len().unwrap_or_default().min(HEAD_MAX)
-    }
-
-    fn payload_len(&self) -> Option<usize> {
-        let [a, b, c, _] = *self.held.first_chunk::<HEADER_LEN>()?;
-        usize::try_from(u32::from_le_bytes([a, b, c, 0])).ok()
+        HEADER_LEN + payload_len(&self.held).min(HEAD_MAX)
     }
 
     /// Puts the flag into a packet that ends something, or takes it out.
     fn judge(&mut self, head: &mut [u8]) {
-        let len = head.first_chunk::<HEADER_LEN>().map_or(0, |header| {
-            usize::try_from(u32::from_le_bytes([header[0], header[1], header[2], 0])).unwrap_or_default()
-        });
+        let len = payload_len(head);
         let Some(payload) = head.get_mut(HEADER_LEN..) else { return };
         self.pass = len.saturating_sub(payload.len());
         match payload.first() {
@@ -102,6 +95,11 @@ impl Columns {
             _ => {}
         }
     }
+}
+
+/// The length of the payload behind a header; 0 if that is not whole.
+fn payload_len(packet: &[u8]) -> usize {
+    packet.first_chunk().map_or(0, |header| Header::parse(*header).len as usize)
 }
 
 /// Where in an OK packet its status is.

@@ -1,7 +1,7 @@
 //! Errors of servers that the client gets in other words: they name what the client knows by
 //! another number, or the limit that has ended the statement.
 
-use wire::frame::{HEADER_LEN, Header, put_message};
+use wire::frame::{HEADER_LEN, Header, Packet, put_message};
 use wire::{Capabilities, Codec as _, packet};
 
 use crate::error::ClientError;
@@ -42,20 +42,11 @@ pub(crate) fn of_own_statement(packet: &[u8], own: impl Fn(u32) -> Option<u32>) 
 
 /// The packets with another error in the place of the last one; nothing if they are not whole.
 pub(crate) fn timed_out(packets: &[u8], caps: Capabilities) -> Option<Vec<u8>> {
-    let mut start = 0;
-    loop {
-        let header = packets.get(start..)?.first_chunk::<HEADER_LEN>().map(|bytes| Header::parse(*bytes))?;
-        let end = start + HEADER_LEN + header.len as usize;
-        if end > packets.len() {
-            return None;
-        }
-        if end == packets.len() {
-            let mut told = packets.get(..start)?.to_vec();
-            told.extend(ClientError::QueryTimeout.to_packet(header.seq, caps));
-            return Some(told);
-        }
-        start = end;
-    }
+    let last = Packet::last(packets)?;
+    let before = packets.len().checked_sub(HEADER_LEN + last.payload.len())?;
+    let mut told = packets.get(..before)?.to_vec();
+    told.extend(ClientError::QueryTimeout.to_packet(last.header.seq, caps));
+    Some(told)
 }
 
 /// An error in one packet with another message; `None` if it is something else, or there is none.

@@ -10,7 +10,7 @@ use sql::StatementKind;
 use sql::secrets::message_without_passwords;
 use tokio::time::Instant;
 use wire::command::Kind;
-use wire::frame::{HEADER_LEN, Header};
+use wire::frame::Packet;
 use wire::reply::{End, Outcome};
 use wire::{Capabilities, Codec as _, packet};
 
@@ -204,15 +204,9 @@ fn note_text(worker: &Worker, key: Key, error: &ClientError) {
 }
 
 /// The text of the ERR packet that `packets` end with, if all of it is there.
-fn message(mut packets: &[u8]) -> Option<&[u8]> {
-    loop {
-        let (header, behind) = packets.split_first_chunk::<HEADER_LEN>()?;
-        let (payload, rest) = behind.split_at_checked(Header::parse(*header).len as usize)?;
-        if rest.is_empty() {
-            return packet::Err::decode(payload, Capabilities::PROTOCOL_41).ok().map(|error| error.message);
-        }
-        packets = rest;
-    }
+fn message(packets: &[u8]) -> Option<&[u8]> {
+    let error = packet::Err::decode(Packet::last(packets)?.payload, Capabilities::PROTOCOL_41).ok()?;
+    Some(error.message)
 }
 
 #[cfg(test)]

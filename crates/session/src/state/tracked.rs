@@ -2,7 +2,7 @@
 //! proxy's own, and the client has not heard yet: that an error has ended it. Of that servers tell
 //! nothing with the error, but with the next OK packet, whatever command that answers.
 
-use wire::frame::{HEADER_LEN, Header, put_message};
+use wire::frame::{HEADER_LEN, Header, Packet, put_message};
 use wire::packet::{self, SessionState, StateChange};
 use wire::{Capabilities, Codec as _, StatusFlags};
 
@@ -13,16 +13,8 @@ pub struct Tracked(Box<[u8]>);
 impl Tracked {
     /// What an answer, packets with their headers, tells of a transaction with its last packet;
     /// nothing if that tells none.
-    pub fn in_answer(mut answer: &[u8], caps: Capabilities) -> Option<Self> {
-        let last = loop {
-            let (header, behind) = answer.split_first_chunk::<HEADER_LEN>()?;
-            let (payload, behind) = behind.split_at_checked(Header::parse(*header).len as usize)?;
-            if behind.is_empty() {
-                break payload;
-            }
-            answer = behind;
-        };
-        let state = changes_in(last, caps)?;
+    pub fn in_answer(answer: &[u8], caps: Capabilities) -> Option<Self> {
+        let state = changes_in(Packet::last(answer)?.payload, caps)?;
         let told: Vec<_> = state.iter().filter_map(Result::ok).filter(is_of_transaction).collect();
         (!told.is_empty()).then(|| Self(SessionState::encode(&told).into()))
     }

@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use config::Endpoint;
 use net::exchange::Exchange;
-use net::sock::Sock;
 use observe::rows::Collation;
 use session::identity::PLAIN;
 use tokio::time::timeout;
 use wire::command::Kind;
+use wire::reply::Answer;
 use wire::{Codec as _, packet};
 
 use super::logins::{Login, logins};
 use crate::limits::{COLLATIONS_MAX, COLLATIONS_SERVERS_MAX, COLLATIONS_TIME_MAX};
-use crate::{OpenError, Target, Worker};
+use crate::{Connection, OpenError, Reply, Target, Worker, internal_query};
 
 /// The list, in the words of MariaDB 10.10 and later, where a collation like `uca1400_ai_ci` has a
 /// number with each character set; and in those of all others, which answer the first with an
@@ -76,7 +76,7 @@ async fn ask(worker: &Worker, target: &Target, login: &Login) -> Result<Vec<Coll
     let mut link = login.open(worker, target, None).await?;
     let mut answer = Vec::new();
     for statement in STATEMENTS {
-        answer = list(worker, link.sock_mut(), statement).await?;
+        answer = list(worker, &mut link, statement).await?;
         if !answer.is_empty() {
             break;
         }
@@ -89,32 +89,15 @@ async fn ask(worker: &Worker, target: &Target, login: &Login) -> Result<Vec<Coll
 }
 
 /// The rows of one statement; none if the server answers with an error.
-async fn list(worker: &Worker, sock: &mut Sock, statement: &str) -> Result<Vec<Collation>, OpenError> {
-    let mut exchange = Exchange::new(&worker.net, sock);
-    exchange.send(&[&[Kind::Query as u8], statement.as_bytes()].concat()).await?;
-    let first = exchange.receive().await?;
-    if first.first() == Some(&packet::Err::HEADER) {
-        return Ok(Vec::new());
+async fn list(worker: &Worker, link: &mut Connection, statement: &str) -> Result<Vec<Collation>, OpenError> {
+    let question = ([&[Kind::Query as u8], statement.as_bytes()].concat(), Answer::Result);
+    let replies = internal_query(worker, link, PLAIN, &[question]).await.map_err(|why| malformed(&why))?;
+    let Some(rows) = replies.first().and_then(Reply::rows) else { return Ok(Vec::new()) };
+    if rows.len() >= COLLATIONS_MAX {
+        return Err(malformed(&format_args!("more than {COLLATIONS_MAX} collations")));
     }
-    let count = packet::ColumnCount::decode(&first, PLAIN).map_err(|error| malformed(&error))?;
-    // Behind the definitions of the columns there is an EOF packet.
-    for _ in 0..=count.count.min(STATEMENT_COLUMNS) {
-        exchange.receive().await?;
-    }
-    let mut collations = Vec::new();
-    while collations.len() < COLLATIONS_MAX {
-        let payload = exchange.receive().await?;
-        match payload.first() {
-            Some(&packet::Eof::HEADER) if payload.len() < packet::Eof::BYTES_END => return Ok(collations),
-            Some(&packet::Err::HEADER) => return Ok(Vec::new()),
-            _ => collations.push(collation(&payload)?),
-        }
-    }
-    Err(malformed(&format_args!("more than {COLLATIONS_MAX} collations")))
+    rows.map(collation).collect()
 }
-
-/// Columns of [`STATEMENTS`].
-const STATEMENT_COLUMNS: u64 = 4;
 
 fn collation(payload: &[u8]) -> Result<Collation, OpenError> {
     let row = packet::TextRow::decode(payload, PLAIN).map_err(|error| malformed(&error))?;

@@ -9,32 +9,56 @@ const UNSIGNED: u16 = 0x8000;
 /// Whole numbers below this are all different as doubles.
 const WHOLE_BELOW: f64 = 9_007_199_254_740_992.0;
 
+/// How a value is written in binary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Width {
+    /// In so many bytes.
+    Fixed(usize),
+    /// One byte says how many follow.
+    Short,
+    /// A length-encoded integer says that.
+    Long,
+}
+
+impl Width {
+    /// How values of this type (`MYSQL_TYPE_*`) are written; nothing for an unknown one.
+    ///
+    /// Source: "Binary Protocol Value" in MySQL's protocol documentation.
+    pub const fn of(kind: u8) -> Option<Self> {
+        Some(match kind {
+            // NULL
+            0x06 => Self::Fixed(0),
+            // TINY, BOOL
+            0x01 | 0xf4 => Self::Fixed(1),
+            // SHORT, YEAR
+            0x02 | 0x0d => Self::Fixed(2),
+            // LONG, FLOAT, INT24
+            0x03 | 0x04 | 0x09 => Self::Fixed(4),
+            // DOUBLE, LONGLONG
+            0x05 | 0x08 => Self::Fixed(8),
+            // TIMESTAMP, DATE, TIME, DATETIME
+            0x07 | 0x0a | 0x0b | 0x0c => Self::Short,
+            // DECIMAL, VARCHAR, BIT, VECTOR, JSON to SET, the blobs, VAR_STRING, STRING, GEOMETRY
+            0x00 | 0x0f | 0x10 | 0xf2 | 0xf5..=0xff => Self::Long,
+            _ => return None,
+        })
+    }
+}
+
 /// Takes one value of the given type (`MYSQL_TYPE_*` and the unsigned flag): the bytes as they are,
 /// with the length that some types have in front.
-///
-/// Source: "Binary Protocol Value" in MySQL's protocol documentation.
 pub fn take<'a>(reader: &mut Reader<'a>, kind: u16) -> Result<&'a [u8], WireError> {
     const FIELD: &str = "value";
+    let plain = kind & !UNSIGNED;
+    let width = u8::try_from(plain).ok().and_then(Width::of);
     let mut ahead = reader.clone();
-    let len = match kind & !UNSIGNED {
-        // NULL
-        0x06 => 0,
-        // TINY, BOOL
-        0x01 | 0xf4 => 1,
-        // SHORT, YEAR
-        0x02 | 0x0d => 2,
-        // LONG, FLOAT, INT24
-        0x03 | 0x04 | 0x09 => 4,
-        // DOUBLE, LONGLONG
-        0x05 | 0x08 => 8,
-        // TIMESTAMP, DATE, TIME, DATETIME: a byte of length
-        0x07 | 0x0a | 0x0b | 0x0c => 1 + usize::from(ahead.u8(FIELD)?),
-        // DECIMAL, VARCHAR, BIT, VECTOR, JSON to SET, the blobs, VAR_STRING, STRING, GEOMETRY
-        0x00 | 0x0f | 0x10 | 0xf2 | 0xf5..=0xff => {
+    let len = match width.ok_or(WireError::Invalid { field: "parameter type", value: plain.into() })? {
+        Width::Fixed(len) => len,
+        Width::Short => 1 + usize::from(ahead.u8(FIELD)?),
+        Width::Long => {
             ahead.lenenc_bytes(FIELD)?;
             reader.left() - ahead.left()
         }
-        other => return Err(WireError::Invalid { field: "parameter type", value: other.into() }),
     };
     reader.bytes(len, FIELD)
 }

@@ -1,9 +1,10 @@
-//! The ends of answers in any bytes, split in any way.
+//! The ends of answers in any bytes, split in any way, and the rows in them.
 
 use super::input::{pieces, split_capabilities};
 use crate::{
     Capabilities, WireError,
     reply::{Answer, Event, Outcome, ReplyScanner},
+    rows::{Rows, cells},
 };
 
 /// Bytes behind the capabilities that say which answer it is, and how the rest is split.
@@ -23,11 +24,18 @@ const ANSWERS: [Answer; 10] = [
 ];
 
 /// Scans `data` as the answer to a command: after the capabilities, a byte for the kind of answer
-/// and four lengths, in one piece and in pieces of those lengths.
+/// and four lengths, in one piece and in pieces of those lengths. Reads the rows in it.
 pub fn reply(data: &[u8]) {
     let (caps, data) = split_capabilities(data);
     let Some((&[kind, ref lengths @ ..], bytes)) = data.split_first_chunk::<SETTING>() else { return };
     let Some(&answer) = ANSWERS.get(usize::from(kind) % ANSWERS.len()) else { return };
+    if let Some(rows) = Rows::of(bytes) {
+        assert_eq!((rows.clone().count(), rows.definitions().count() > 0), (rows.len(), true));
+        assert!(
+            cells(bytes).is_none_or(|all| all.iter().flatten().count() <= bytes.len()),
+            "a cell has a byte"
+        );
+    }
     let whole = scan(answer, caps, bytes, &[]);
     assert_eq!(whole, scan(answer, caps, bytes, lengths), "the end depends on the split");
     let Ok((len, Some(outcome))) = whole else { return };

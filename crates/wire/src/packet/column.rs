@@ -2,7 +2,7 @@
 
 use crate::{
     Capabilities, Codec, WireError,
-    codec::{Reader, put_lenenc, put_lenenc_bytes},
+    codec::{NULL, Reader, put_lenenc, put_lenenc_bytes},
 };
 
 /// The definition of a column or of a statement's parameter.
@@ -85,9 +85,6 @@ impl<'a> Column<'a> {
 /// Bytes of the fields after the names.
 const FIXED_LEN: u64 = 12;
 
-/// The length-encoded integer that stands for NULL.
-const NULL: u8 = 0xfb;
-
 impl<'a> Codec<'a> for Column<'a> {
     fn read(reader: &mut Reader<'a>, caps: Capabilities) -> Result<Self, WireError> {
         let catalog = reader.lenenc_bytes("catalog")?;
@@ -111,13 +108,10 @@ impl<'a> Codec<'a> for Column<'a> {
         let flags = reader.u16("column flags")?;
         let decimals = reader.u8("column decimals")?;
         reader.u16("column filler")?;
-        let default_value = match reader.peek() {
-            None => DefaultValue::Absent,
-            Some(NULL) => {
-                reader.u8("default value")?;
-                DefaultValue::Null
-            }
-            Some(_) => DefaultValue::Text(reader.lenenc_bytes("default value")?),
+        let default_value = if reader.is_empty() {
+            DefaultValue::Absent
+        } else {
+            reader.cell("default value")?.map_or(DefaultValue::Null, DefaultValue::Text)
         };
         Ok(Self {
             catalog,

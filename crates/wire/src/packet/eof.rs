@@ -1,7 +1,7 @@
 //! The classic end of columns and rows.
 
-use super::{Ok, OkHeader, expect_header};
-use crate::frame::put_message;
+use super::{Column, ColumnCount, Ok, OkHeader, expect_header};
+use crate::frame::{put_message, put_packet};
 use crate::{Capabilities, Codec, StatusFlags, WireError, codec::Reader};
 
 /// Ends column definitions and rows for clients without [`Capabilities::DEPRECATE_EOF`].
@@ -38,6 +38,21 @@ impl<'a> Codec<'a> for Eof {
         out.extend_from_slice(&self.warnings.to_le_bytes());
         out.extend_from_slice(&self.status.bits().to_le_bytes());
     }
+}
+
+/// Writes the number of columns, their definitions, and the end of these for clients that wait for
+/// it. The first packet has the sequence id `seq`; returns the next one.
+pub fn put_head(
+    out: &mut Vec<u8>,
+    seq: u8,
+    columns: &[Column<'_>],
+    status: StatusFlags,
+    caps: Capabilities,
+) -> u8 {
+    let count = ColumnCount { count: columns.len() as u64, metadata_follows: None };
+    let seq = put_packet(out, seq, &count, caps);
+    let seq = columns.iter().fold(seq, |seq, column| put_packet(out, seq, column, caps));
+    if caps.contains(Capabilities::DEPRECATE_EOF) { seq } else { put_end(out, seq, status, caps) }
 }
 
 /// The payload that ends rows, or columns, for a client with `caps`: an [`Eof`], or an [`Ok`] in

@@ -2,7 +2,7 @@
 
 use crate::{
     Capabilities, Codec, WireError,
-    codec::{Reader, put_lenenc_bytes},
+    codec::{NULL, Reader, put_lenenc_bytes},
 };
 
 /// A row of the answer to `COM_QUERY`: its cells as text, or NULL.
@@ -15,13 +15,10 @@ pub struct TextRow<'a> {
     raw: &'a [u8],
 }
 
-/// The first byte of a cell that is NULL.
-const NULL: u8 = 0xfb;
-
 impl<'a> TextRow<'a> {
     /// The cells from left to right; `None` is NULL.
     pub const fn iter(&self) -> Cells<'a> {
-        Cells { left: Reader::new(self.raw) }
+        Cells::of(self.raw)
     }
 
     /// Appends a row with these cells.
@@ -58,7 +55,7 @@ impl<'a> Codec<'a> for TextRow<'a> {
         let raw = reader.rest();
         let mut cells = Reader::new(raw);
         while !cells.is_empty() {
-            cell(&mut cells)?;
+            cells.cell("cell")?;
         }
         Ok(Self { raw })
     }
@@ -68,28 +65,25 @@ impl<'a> Codec<'a> for TextRow<'a> {
     }
 }
 
-/// Iterator over the cells of a [`TextRow`].
+/// Iterator over the cells of a row in text; `None` is NULL.
 #[derive(Debug, Clone)]
 pub struct Cells<'a> {
     left: Reader<'a>,
+}
+
+impl<'a> Cells<'a> {
+    /// The cells of a row that was not decoded. They end in front of bytes that are no cell.
+    pub const fn of(row: &'a [u8]) -> Self {
+        Self { left: Reader::new(row) }
+    }
 }
 
 impl<'a> Iterator for Cells<'a> {
     type Item = Option<&'a [u8]>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // An error is the end of the bytes: decoding the row has seen every cell.
-        cell(&mut self.left).ok()
+        self.left.cell("cell").ok()
     }
-}
-
-/// Takes one cell.
-fn cell<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a [u8]>, WireError> {
-    if reader.peek() == Some(NULL) {
-        reader.u8("cell")?;
-        return Ok(None);
-    }
-    reader.lenenc_bytes("cell").map(Some)
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use planner::define::{Answer, Collations, Known, Reader, TableDefinition, Unread
 use planner::define::{collation_statement, table_statement};
 use shard::{Layout, Node, Table};
 use sql::parse::Tree;
+use wire::rows::cells;
 
 use super::command::Command;
-use super::rows::rows;
 use super::transaction::error_of;
 use crate::ending::Ending;
 use crate::session::Session;
@@ -85,7 +85,7 @@ impl Session {
             }
             let reply = self.ask_at(node.hostgroup, collation_statement(&unknown).as_bytes()).await?;
             let mut learned = Collations::default();
-            let all = rows(&reply).unwrap_or_default();
+            let all = cells(&reply).unwrap_or_default();
             let is_read = all.iter().all(|row| learned.read(&definition.version, &unknown, row).is_ok());
             if !is_read || all.len() < unknown.len() {
                 tracing::warn!(
@@ -110,7 +110,7 @@ impl Session {
 
 fn read(reply: &[u8]) -> Result<Option<TableDefinition>, Unreadable> {
     let mut reader = Reader::new();
-    for row in rows(reply).unwrap_or_default() {
+    for row in cells(reply).unwrap_or_default() {
         reader.row(&row)?;
     }
     reader.finish()

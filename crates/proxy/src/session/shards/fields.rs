@@ -3,11 +3,10 @@
 use planner::seen::{Names, node};
 use shard::Node;
 use wire::command::{FieldList, Kind};
-use wire::frame::put_message;
+use wire::frame::{Packet, Packets, put_message};
 use wire::packet::{Column, Err as ErrPacket};
 use wire::{Capabilities, Codec as _};
 
-use super::rows::packets;
 use crate::ending::Ending;
 use crate::scatter::logical;
 use crate::session::Session;
@@ -51,7 +50,7 @@ impl Session {
 fn fields(reply: &[u8], names: &Names, caps: Capabilities) -> Vec<u8> {
     let mut out = Vec::new();
     let mut seq = 1;
-    for payload in packets(reply).unwrap_or_default() {
+    for Packet { payload, .. } in Packets::new(reply) {
         let told = match payload.first() {
             Some(&ErrPacket::HEADER) => ErrPacket::decode(payload, Capabilities::PROTOCOL_41).map(|error| {
                 let message = names.logical_text(error.message);

@@ -8,9 +8,9 @@ use shard::sequence::store;
 use shard::{Layout, SequenceKind, Table};
 use tokio::time::{Instant, timeout_at};
 use wire::packet;
+use wire::rows::first_cell;
 use wire::{Capabilities, Codec as _};
 
-use super::rows::rows;
 use crate::clock::unix_ms;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -272,9 +272,7 @@ impl Said {
                 |ok| Self::Ok { affected_rows: ok.affected_rows, last_insert_id: ok.last_insert_id },
             ),
             _ => {
-                let all = rows(reply).unwrap_or_default();
-                let cell = all.first().and_then(|row| row.first().copied().flatten());
-                let number = cell.and_then(|cell| std::str::from_utf8(cell).ok()?.parse().ok());
+                let number = first_cell(reply).and_then(|cell| std::str::from_utf8(cell).ok()?.parse().ok());
                 number.map_or_else(unknown, Self::Rows)
             }
         }

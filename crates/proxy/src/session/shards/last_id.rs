@@ -4,11 +4,11 @@
 //! known to the outer session at once.
 
 use sql::shape::Effects;
+use wire::rows::first_cell;
 
 use super::super::links::Links;
 use super::super::state::SessionState;
 use super::command::Command;
-use super::rows::rows;
 use super::{Inner, Place};
 use crate::ending::Ending;
 use crate::session::Session;
@@ -95,7 +95,5 @@ impl Links {
 /// What the server of a session says that `LAST_INSERT_ID()` is.
 async fn ask_last_id(session: &mut Session) -> Result<Option<u64>, Ending> {
     let reply = session.ask(b"SELECT LAST_INSERT_ID()").await?;
-    let all = rows(&reply).unwrap_or_default();
-    let cell = all.first().and_then(|row| row.first().copied().flatten());
-    Ok(cell.and_then(|cell| std::str::from_utf8(cell).ok()?.parse().ok()))
+    Ok(first_cell(&reply).and_then(|cell| std::str::from_utf8(cell).ok()?.parse().ok()))
 }

@@ -7,16 +7,17 @@ use std::sync::Arc;
 
 use observe::running::Measured;
 use planner::limits::CHANGED_ROWS_MAX;
+use planner::merge::Protocol;
 use planner::plan::{Branch, Counts, KeysFirst, Limited};
-use wire::frame::HEADER_LEN;
-use wire::packet::Ok as OkPacket;
+use wire::frame::{HEADER_LEN, Packet};
+use wire::packet::{Cells, Ok as OkPacket};
 use wire::reply::End;
+use wire::rows::Rows;
 use wire::{Capabilities, Codec as _};
 
 use super::command::Command;
 use super::many::Ended;
 use super::moment::Moment;
-use super::rows::{last, texts};
 use super::runners::{Runners, Unit};
 use super::scattered::Scattered;
 use crate::ending::Ending;
@@ -98,7 +99,9 @@ impl Session {
         let Some(reply) = relay.take_kept() else {
             return Ok(Err(self.refusal("the keys of its rows have too many bytes")));
         };
-        let Some(warnings) = warnings else { return Ok(Err(last(&reply).unwrap_or_default())) };
+        let Some(warnings) = warnings else {
+            return Ok(Err(Packet::last(&reply).map(|last| last.payload.to_vec()).unwrap_or_default()));
+        };
         if warnings > 0 {
             // A change may fail where a query warns.
             return Ok(Err(self.refusal("its conditions yield warnings")));
@@ -206,6 +209,13 @@ impl Session {
     pub(super) fn payload_of(&self, error: &ClientError) -> Vec<u8> {
         error.to_packet(0, self.capabilities()).split_off(HEADER_LEN)
     }
+}
+
+/// The texts of a reply with one column; none if it is another reply.
+fn texts(reply: &[u8], protocol: Protocol) -> Option<Vec<Vec<u8>>> {
+    // In binary they stand behind the header and the bits of NULLs.
+    let begin = if protocol == Protocol::Binary { 2 } else { 0 };
+    Rows::of(reply)?.map(|row| Some(Cells::of(row.get(begin..)?).next()??.to_vec())).collect()
 }
 
 /// How many rows a change has found, by its reply; none if it has failed.

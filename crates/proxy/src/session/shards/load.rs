@@ -20,11 +20,11 @@ use planner::load::Format;
 use planner::plan::{Counts, Load};
 use upstream::limits::FILLS_PER_TURN;
 use wire::command::Kind;
+use wire::rows::first_cell;
 
 use super::command::Command;
 use super::many::Ended;
 use super::moment::Moment;
-use super::rows::rows;
 use super::runners::{Run, Runners, Unit, poll_all};
 use super::scattered::{Scattered, has_twins};
 use crate::control::Control;
@@ -103,9 +103,8 @@ impl Session {
                 let reply = inner.session.ask(CHARSET).await;
                 self.links.put_inner(inner);
                 let reply = reply?;
-                let all = rows(&reply).unwrap_or_default();
-                let name = all.first().and_then(|row| row.first().copied().flatten());
-                charsets.push(String::from_utf8_lossy(name.unwrap_or_default()).into_owned());
+                let name = first_cell(&reply).unwrap_or_default();
+                charsets.push(String::from_utf8_lossy(name).into_owned());
             }
         }
         let ambiguous = charsets.iter().find(|charset| !Format::is_found_in(charset));

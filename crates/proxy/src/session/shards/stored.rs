@@ -12,10 +12,10 @@ use sql::parse::{Kind, Tree};
 use sql::routine::Mentions;
 use sql::shape::{Effects, Table, function_effects};
 use sql::{Modes, StatementKind};
+use wire::rows::cells;
 
 use super::naming::shard_hint;
 use super::plan::Way;
-use super::rows::rows;
 use super::transaction::error_of;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -168,7 +168,7 @@ impl Session {
             let why = format!("hostgroup {hostgroup} does not tell whether it is stored code");
             return Ok(Err(ClientError::not_sharded(&part(), &why)));
         }
-        let found = rows(&reply).ok_or(Unreadable).and_then(|rows| Found::of(layout, &rows));
+        let found = cells(&reply).ok_or(Unreadable).and_then(|rows| Found::of(layout, &rows));
         match found {
             Ok(found) => {
                 let now = self.worker.shared.uptime();

@@ -2,26 +2,23 @@
 //! the statement is committed: they are read before, and told to a client that asks for them.
 
 use planner::plan::Counts;
-use wire::frame::{put_message, put_packet};
-use wire::packet::{self, Column, ColumnCount, TextRow};
+use wire::frame::put_message;
+use wire::packet::{self, Column, TextRow};
 use wire::reply::End;
+use wire::rows::{Rows, cells};
 use wire::{Capabilities, Codec as _, StatusFlags};
 
 use super::command::Command;
 use super::many::Ended;
-use super::rows::{packets, rows};
 use super::runners::Runners;
 use crate::ending::Ending;
-use crate::scatter::{Over, capabilities_at_shards, with_rows};
+use crate::scatter::{Over, capabilities_at_shards, row_of, with_rows};
 use crate::session::Session;
 use crate::session::phase::Phase;
 use crate::worker::Worker;
 
 /// What inner sessions are asked.
 pub(super) const QUESTION: &[u8] = b"SHOW WARNINGS";
-
-/// Columns of its answer.
-const COLUMNS: usize = 3;
 
 /// `MYSQL_TYPE_LONGLONG`, of counts.
 const LONGLONG: u8 = 8;
@@ -51,9 +48,6 @@ struct Warning {
     code: Vec<u8>,
     text: Vec<u8>,
 }
-
-/// A number of rows that a text names, and the text in front of the number.
-const AT_ROW: &[u8] = b" at row ";
 
 /// What a statement asks about the warnings before it.
 #[derive(Debug, PartialEq, Eq)]
@@ -118,10 +112,9 @@ impl Warnings {
     /// Takes the warnings of a branch, whose rows have these numbers for the client. They are
     /// behind `before` rows if they have none. The highest number of a row.
     fn add(&mut self, reply: &[u8], numbers: &[u32], before: u32, logical: impl Fn(&[u8]) -> Vec<u8>) -> u32 {
-        let Some(told) = rows(reply) else { return before };
+        let Some((rows, told)) = Rows::of(reply).zip(cells(reply)) else { return before };
         if self.columns.is_empty() {
-            let all = packets(reply).unwrap_or_default();
-            self.columns = all.into_iter().skip(1).take(COLUMNS).map(<[u8]>::to_vec).collect();
+            self.columns = rows.definitions().map(<[u8]>::to_vec).collect();
         }
         let mut last = before;
         for row in told {
@@ -183,14 +176,7 @@ impl Warnings {
             }
         }
         let mut out = Vec::new();
-        let count = ColumnCount { count: columns.len() as u64, metadata_follows: None };
-        let mut seq = put_packet(&mut out, seq, &count, caps);
-        for column in &columns {
-            seq = put_packet(&mut out, seq, column, caps);
-        }
-        if !caps.contains(Capabilities::DEPRECATE_EOF) {
-            seq = packet::put_end(&mut out, seq, status, caps);
-        }
+        let mut seq = packet::put_head(&mut out, seq, &columns, status, caps);
         for row in cells {
             let mut payload = Vec::new();
             TextRow::put(&mut payload, row.into_iter().map(Some));
@@ -216,14 +202,7 @@ fn has_error(reply: &[u8], code: u16) -> bool {
     let code = code.to_string();
     let is_it =
         |row: &Vec<Option<&[u8]>>| matches!(row[..], [Some(b"Error"), Some(of), _] if of == code.as_bytes());
-    rows(reply).is_some_and(|rows| rows.iter().any(is_it))
-}
-
-/// What stands in front of the number of a row at the end of a text, and the number.
-fn row_of(text: &[u8]) -> Option<(&[u8], u32)> {
-    let at = text.windows(AT_ROW.len()).rposition(|part| part == AT_ROW)?;
-    let (head, digits) = text.split_at_checked(at + AT_ROW.len())?;
-    Some((head, std::str::from_utf8(digits).ok()?.parse().ok()?))
+    cells(reply).is_some_and(|rows| rows.iter().any(is_it))
 }
 
 impl Session {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use wire::codec::Reader;
 use wire::frame::put_message;
-use wire::packet::{Eof, TextRow};
+use wire::packet::{Cells, Eof, TextRow};
 use wire::{Capabilities, StatusFlags};
 
 use observe::rows::SessionStats;
@@ -47,10 +47,10 @@ impl Absent {
 
     /// Takes note of a row of the server, of which this is the beginning.
     pub(super) fn see(&mut self, row: &[u8], translate: &impl Fn(u64) -> Option<u32>) {
-        let mut cells = Reader::new(row);
-        let id = cells.lenenc_bytes("id").ok().and_then(|id| std::str::from_utf8(id).ok()?.parse().ok());
+        let mut cells = Cells::of(row);
+        let id = cells.next().flatten().and_then(|id| std::str::from_utf8(id).ok()?.parse().ok());
         self.seen.extend(id.and_then(translate));
-        let Ok(user) = cells.lenenc_bytes("user") else { return };
+        let Some(Some(user)) = cells.next() else { return };
         match &self.user {
             None => self.user = Some(user.to_vec()),
             Some(first) => self.sees_others |= first != user,

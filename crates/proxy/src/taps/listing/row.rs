@@ -2,16 +2,14 @@
 
 use std::ops::Range;
 
-use wire::codec::{Reader, put_lenenc_bytes};
+use wire::codec::{NULL, Reader, put_lenenc_bytes};
+use wire::command::Width;
 
 /// Columns that are told apart; those behind them are no ids.
 pub(super) const COLUMNS_MAX: usize = 64;
 
 /// Bytes of an id in a binary row. Ids have 32 bits: if the column's type has more, they are 0.
 const ID_LEN: usize = 4;
-
-/// The length of a value that is NULL, in text.
-const NULL: u8 = 0xfb;
 
 /// The columns of a result.
 #[derive(Debug)]
@@ -35,50 +33,22 @@ pub(super) struct Look {
     pub(super) needed: Option<usize>,
 }
 
-/// How a value is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Width {
-    Fixed(usize),
-    /// One byte says how many follow.
-    Short,
-    /// A length-encoded integer says that.
-    Long,
-}
-
-impl Width {
-    /// How values of this type (`MYSQL_TYPE_*`) are written in binary; nothing for an unknown one.
-    ///
-    /// Source: "Binary Protocol Value" in MySQL's description of the protocol.
-    const fn of(kind: u8) -> Option<Self> {
-        Some(match kind {
-            6 => Self::Fixed(0),
-            1 => Self::Fixed(1),
-            2 | 13 => Self::Fixed(2),
-            3 | 4 | 9 => Self::Fixed(4),
-            5 | 8 => Self::Fixed(8),
-            7 | 10 | 11 | 12 => Self::Short,
-            0 | 15 | 16 | 242 | 245..=255 => Self::Long,
-            _ => return None,
-        })
-    }
-
-    /// Where a value ends that begins at `at`; or how many bytes have to be there to say so.
-    fn end(self, payload: &[u8], at: usize) -> Result<usize, usize> {
-        let lead = match self {
-            Self::Fixed(len) => return Ok(at + len),
-            Self::Short | Self::Long => *payload.get(at).ok_or(at + 1)?,
-        };
-        let head = match lead {
-            NULL if self == Self::Long => return Ok(at + 1),
-            0xfc if self == Self::Long => 3,
-            0xfd if self == Self::Long => 4,
-            0xfe if self == Self::Long => 9,
-            _ => return Ok(at + 1 + usize::from(lead)),
-        };
-        let bytes = payload.get(at..at + head).ok_or(at + head)?;
-        let len = Reader::new(bytes).lenenc("length").unwrap_or_default();
-        Ok(usize::try_from(len).ok().and_then(|len| len.checked_add(at + head)).unwrap_or(usize::MAX))
-    }
+/// Where a value ends that begins at `at`; or how many bytes have to be there to say so.
+fn end(width: Width, payload: &[u8], at: usize) -> Result<usize, usize> {
+    let lead = match width {
+        Width::Fixed(len) => return Ok(at + len),
+        Width::Short | Width::Long => *payload.get(at).ok_or(at + 1)?,
+    };
+    let head = match lead {
+        NULL if width == Width::Long => return Ok(at + 1),
+        0xfc if width == Width::Long => 3,
+        0xfd if width == Width::Long => 4,
+        0xfe if width == Width::Long => 9,
+        _ => return Ok(at + 1 + usize::from(lead)),
+    };
+    let bytes = payload.get(at..at + head).ok_or(at + head)?;
+    let len = Reader::new(bytes).lenenc("length").unwrap_or_default();
+    Ok(usize::try_from(len).ok().and_then(|len| len.checked_add(at + head)).unwrap_or(usize::MAX))
 }
 
 impl Columns {
@@ -126,7 +96,7 @@ impl Columns {
             }
             let Some(width) = self.width(n) else { break };
             let is_id = self.ids & (1 << n) != 0 && self.is_number(n);
-            let seen = width.end(payload, at).and_then(|end| {
+            let seen = end(width, payload, at).and_then(|end| {
                 let place = at..if self.kinds.is_some() { at + ID_LEN } else { end };
                 if is_id && place.end > payload.len() { Err(place.end) } else { Ok((place, end)) }
             });
