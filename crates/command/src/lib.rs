@@ -1,8 +1,12 @@
-//! What a client asks: its command as a [value](Command). Pure: no socket, no clock, no random
-//! source.
+//! What a client asks: its command as a [value](Command), and what a server gets [in its
+//! place](Patch). Pure: no socket, no clock, no random source.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
+mod patch;
+
+pub use patch::{Patch, add_types, splice};
 
 use wire::command::{
     Attribute, ExecuteParams, Kind, Query, STATEMENT_ID, StmtExecute, opens_cursor, statement_id,

@@ -33,74 +33,45 @@ impl Place {
     }
 }
 
-/// Those of one connection. A statement has a serial number in its session, which no later one
-/// gets: a closed one is not taken for another.
+/// Those of one connection, by serial number, in order. A statement has a serial number in its
+/// session, which no later one gets: a closed one is not taken for another.
 #[derive(Debug, Default)]
-pub struct Places {
-    /// By serial number, in order: the last one comes last.
-    placed: Vec<(u64, Place)>,
-    /// What the client calls those that the server calls otherwise, by the server's number.
-    renamed: Vec<(u32, u32)>,
-}
+pub struct Places(Vec<(u64, Place)>);
 
 impl Places {
     fn find(&self, serial: u64) -> Result<usize, usize> {
-        self.placed.binary_search_by_key(&serial, |(serial, _)| *serial)
-    }
-
-    fn find_renamed(&self, known_as: u32) -> Result<usize, usize> {
-        self.renamed.binary_search_by_key(&known_as, |(known_as, _)| *known_as)
+        self.0.binary_search_by_key(&serial, |(serial, _)| *serial)
     }
 
     /// The place of a statement.
     pub fn get(&self, serial: u64) -> Option<&Place> {
-        self.placed.get(self.find(serial).ok()?).map(|(_, place)| place)
+        self.0.get(self.find(serial).ok()?).map(|(_, place)| place)
     }
 
     /// The same, to be changed.
     pub fn get_mut(&mut self, serial: u64) -> Option<&mut Place> {
         let at = self.find(serial).ok()?;
-        self.placed.get_mut(at).map(|(_, place)| place)
+        self.0.get_mut(at).map(|(_, place)| place)
     }
 
-    /// A statement that the client knows as `id` has come.
-    pub fn add(&mut self, serial: u64, id: u32, statement: Prepared, came: Came) {
-        self.leave(serial);
+    /// A statement has come.
+    pub fn add(&mut self, serial: u64, statement: Prepared, came: Came) {
         let place = Place { statement, came, types: 0 };
-        let at = self.find(serial).unwrap_or_else(|at| at);
-        self.placed.insert(at, (serial, place));
-        let known_as = statement.id;
-        // The server gives a number again when the statement that had it is closed.
-        self.forget_name(known_as);
-        if known_as != id {
-            let at = self.find_renamed(known_as).unwrap_or_else(|at| at);
-            self.renamed.insert(at, (known_as, id));
+        match self.find(serial) {
+            Ok(at) => self.0.splice(at..=at, [(serial, place)]).for_each(drop),
+            Err(at) => self.0.insert(at, (serial, place)),
         }
     }
 
     /// It is there no more. Returns its number there.
     pub fn leave(&mut self, serial: u64) -> Option<u32> {
         let at = self.find(serial).ok()?;
-        let (_, place) = self.placed.remove(at);
-        self.forget_name(place.statement.id);
-        Some(place.statement.id)
-    }
-
-    fn forget_name(&mut self, known_as: u32) {
-        if let Ok(at) = self.find_renamed(known_as) {
-            self.renamed.remove(at);
-        }
-    }
-
-    /// What the client calls a statement that the server knows by this other number.
-    pub fn renamed(&self, known_as: u32) -> Option<u32> {
-        self.renamed.get(self.find_renamed(known_as).ok()?).map(|(_, id)| *id)
+        Some(self.0.remove(at).1.statement.id)
     }
 
     /// None is there any more.
     pub fn clear(&mut self) {
-        self.placed.clear();
-        self.renamed.clear();
+        self.0.clear();
     }
 }
 
@@ -116,7 +87,7 @@ mod tests {
     fn statements_are_found_by_their_serial_numbers() {
         let mut places = Places::default();
         for (serial, id) in [(3, 3), (1, 1), (2, 2)] {
-            places.add(serial, 10, statement(id), Came::Prepared);
+            places.add(serial, statement(id), Came::Prepared);
         }
         let id = |places: &Places, serial| places.get(serial).map(|place| place.statement.id);
         assert_eq!(
@@ -126,21 +97,6 @@ mod tests {
         assert_eq!((places.leave(2), places.leave(2)), (Some(2), None));
         assert_eq!([1, 2, 3].map(|serial| id(&places, serial)), [Some(1), None, Some(3)]);
         places.clear();
-        assert!(places.get(1).is_none() && places.renamed(1).is_none());
-    }
-
-    #[test]
-    fn other_names_end_with_their_statements() {
-        let mut places = Places::default();
-        places.add(1, 7, statement(7), Came::Prepared);
-        places.add(2, 8, statement(1), Came::Reused);
-        assert_eq!((places.renamed(7), places.renamed(1)), (None, Some(8)));
-        places.add(2, 8, statement(2), Came::Reused);
-        assert_eq!((places.renamed(1), places.renamed(2)), (None, Some(8)));
-        places.leave(2);
-        assert_eq!(places.renamed(2), None);
-        places.add(3, 9, statement(5), Came::Prepared);
-        places.add(4, 5, statement(5), Came::Prepared);
-        assert_eq!(places.renamed(5), None, "the server has given the number again");
+        assert!(places.get(1).is_none());
     }
 }

@@ -20,7 +20,6 @@ use super::state::SessionState;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use session::link::LinkState;
 use session::link::Loss;
 
 /// What servers say to a write that they do not take: `ER_OPTION_PREVENTS_STATEMENT`.
@@ -90,7 +89,7 @@ fn has(output: &[u8], words: &[u8]) -> bool {
 /// What is to be done about the whole answer to the only statement that was sent, if it is a
 /// refusal. The statement may be sent again if all of it is known, and it is outside a transaction.
 pub(super) fn refused(
-    (state, link): (&SessionState, &LinkState),
+    state: &SessionState,
     control: &Control,
     caps: Capabilities,
     answer: &Part<'_>,
@@ -104,7 +103,7 @@ pub(super) fn refused(
     let in_transaction = state.in_transaction();
     let is_alone = !in_transaction && state.status.contains(StatusFlags::AUTOCOMMIT);
     let command = if renews || is_alone {
-        Some(command_that_runs((state, Some(link)), control, caps, runs.0?, runs.1?)?)
+        Some(command_that_runs(state, control, caps, runs.0?, runs.1?)?)
     } else if in_transaction {
         None
     } else {

@@ -1,10 +1,9 @@
 //! The command that the backlog begins with: looking at it, having all of it, and changing it.
 
 use std::future::poll_fn;
-use std::ops::Range;
 use std::task::{Poll, ready};
 
-use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD, MessageScanner};
+use wire::frame::{HEADER_LEN, Header, MessageScanner};
 
 use super::Session;
 use super::ids::Look;
@@ -34,25 +33,6 @@ fn will_be_whole(bytes: &[u8]) -> bool {
 pub(super) fn len_of_cut(bytes: &[u8]) -> Option<usize> {
     let header = bytes.first_chunk().map(|header| Header::parse(*header))?;
     (!header.continues() && whole_front(bytes).is_none()).then_some(header.len as usize)
-}
-
-/// Puts `with` in the place of a part of the payload, which is there, of the command that `bytes`
-/// begin with. False if that is too large for it.
-pub(super) fn splice(bytes: &mut Vec<u8>, part: Range<usize>, with: &[u8]) -> bool {
-    let Some(header) = bytes.first_chunk().map(|header| Header::parse(*header)) else {
-        return false;
-    };
-    let is_there = part.start <= part.end && part.end <= front(bytes).len();
-    let len = (header.len as usize).saturating_sub(part.len()) + with.len();
-    if !is_there || header.continues() || len >= MAX_PAYLOAD {
-        return false;
-    }
-    let part = HEADER_LEN + part.start..HEADER_LEN + part.end;
-    bytes.splice(part, with.iter().copied());
-    // Below 2^24: it was compared.
-    let header = Header { len: u32::try_from(len).unwrap_or(header.len), ..header };
-    bytes.splice(..HEADER_LEN, header.to_bytes());
-    true
 }
 
 impl Session {

@@ -79,12 +79,11 @@ impl Session {
         if !parts.is_empty() && kind != Kind::StmtReset {
             Box::pin(self.send_parts(known_as, parts)).await?;
         }
-        let mut command = std::mem::take(&mut self.io.backlog);
-        let is_renamed = self.rename(&mut command, kind, id, known_as);
-        self.io.backlog = command;
-        if is_renamed {
+        let command = self.io.command(self.identity.capabilities);
+        let patch = command.map_or(Ok(None), |command| self.links.patch(&mut self.state, command, known_as));
+        if let Ok(patch) = patch {
             self.tell_columns(kind, id);
-            decided.renamed = (known_as != id).then_some(id);
+            decided.patch = patch;
             return Ok(());
         }
         Err(self.refuse_here(kind, &ClientError::NoTypes { id }).await.into())

@@ -69,7 +69,7 @@ impl Session {
         let text = if command.kind == Kind::Query {
             command.text()
         } else {
-            let what = self.state.prepared.as_ref()?.executed(command.statement()?, self.links.state())?;
+            let what = self.state.prepared.as_ref()?.executed(command.statement()?)?;
             // A server executes it in the schema in which it was prepared.
             what.text.as_deref().filter(|_| what.modes == self.state.modes())?
         };

@@ -13,7 +13,6 @@ use command::Command;
 use route::StatementPlan;
 use sql::StatementKind;
 use sql::shape::Effects;
-use wire::command::Kind;
 use wire::reply::Event;
 
 use super::Session;
@@ -57,7 +56,7 @@ impl Session {
         if plan.effects.intersects(WRITES) || plan.kind == StatementKind::Xa {
             self.note_written(command, decided);
         }
-        if plan.effects.intersects(Effects::COMMITS) && defines(self.sent_text(command)) {
+        if plan.effects.intersects(Effects::COMMITS) && defines(self.state.text_of(command)) {
             let defining = self.worker.shared.definitions.begin();
             self.flight().taps.set_defining(defining);
         }
@@ -100,7 +99,7 @@ impl Session {
     /// What a statement does to definitions and privileges, if it may.
     fn begin_definition(&mut self, command: Command<'_>, decided: &Decided) -> Option<Writing> {
         let plan = decided.plan;
-        let text = self.sent_text(command);
+        let text = self.state.text_of(command);
         let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
         // What comes from a variable may be anything; values of an EXECUTE are none of that.
         let is_text =
@@ -118,14 +117,6 @@ impl Session {
             self.state.past.insert(Past::PREPARED_PRIVILEGES);
         }
         changes
-    }
-
-    /// The text of a statement that is being sent.
-    fn sent_text<'a>(&'a self, command: Command<'a>) -> &'a [u8] {
-        match command.kind {
-            Kind::Query => command.text(),
-            _ => self.state.executed_text(self.links.state(), command).unwrap_or_default(),
-        }
     }
 
     /// A command without a reply is over that may have been a write, and that the cache was not

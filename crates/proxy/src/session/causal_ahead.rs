@@ -11,7 +11,7 @@
 use session::causal::question::Reply;
 use tokio::time::{Duration, Instant};
 use wire::StatusFlags;
-use wire::command::{Kind, STATEMENT_ID, opens_cursor, statement_id};
+use wire::command::{Kind, opens_cursor, statement_id};
 use wire::frame::MessageScanner;
 
 use super::Session;
@@ -40,7 +40,7 @@ impl Session {
             && decided.is_plain_read()
             && is_alone
             && self.state.trace.is_none()
-            && self.is_one_command(kind, decided)
+            && self.is_one_command(kind)
             && !self.is_bound_to(decided.hostgroup())
             && self.links.loss(&self.state) == Loss::Nothing
             && !self.worker.settings().causal.wait.is_zero()
@@ -49,13 +49,12 @@ impl Session {
     }
 
     /// Whether the backlog is one whole command, which is short and all that its server needs.
-    fn is_one_command(&self, kind: Kind, decided: &Decided) -> bool {
+    fn is_one_command(&self, kind: Kind) -> bool {
         let front = self.io.front();
         let is_complete = match kind {
             Kind::Query => true,
             Kind::StmtExecute => {
-                let prepared =
-                    self.state.prepared.as_ref().zip(decided.renamed.or_else(|| statement_id(front)));
+                let prepared = self.state.prepared.as_ref().zip(statement_id(front));
                 let has_parts = prepared.and_then(|(all, id)| all.get(id)).is_some_and(Prepared::has_parts);
                 !opens_cursor(front) && !has_parts
             }
@@ -107,15 +106,13 @@ impl Session {
         Ok(reached)
     }
 
-    /// The execution in the backlog is not the client's at the reader, for which it was set up: its
-    /// statement is closed there, and the command names it by the client's number again.
+    /// The execution in the backlog is not for the reader for which it was set up: its statement is
+    /// closed there.
     async fn close_unsent(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Ending> {
         if kind != Kind::StmtExecute {
             return Ok(());
         }
-        if let Some(id) = decided.renamed.take() {
-            self.io.splice_front(STATEMENT_ID, &id.to_le_bytes());
-        }
+        decided.patch = None;
         self.flight().taps.set_columns(None);
         match statement_id(self.io.front()) {
             Some(id) => self.close_here(id).await,
@@ -135,7 +132,11 @@ impl Session {
         let wait = self.worker.settings().causal.wait;
         let limit = self.worker.limit_of_answer(wait);
         let capabilities = self.capabilities();
-        let (command, stops) = (self.io.backlog.clone(), self.state.gtids.is_some());
+        let command = match &decided.patch {
+            Some(patch) => patch.applied(&self.io.backlog),
+            None => self.io.backlog.clone(),
+        };
+        let stops = self.state.gtids.is_some();
         let behind = (&command[..], kind.answer(), stops);
         let begun = Instant::now();
         let asked = self.over_connection(limit, async |worker, link| {

@@ -135,8 +135,8 @@ impl Session {
             if let Some(decided) = decided {
                 return self.forward(cx, input, decided);
             }
-            if let Some((input, decided)) = self.reuse_at_once(command, input) {
-                return self.forward(cx, &input, decided);
+            if let Some(decided) = self.reuse_at_once(command, input) {
+                return self.forward(cx, input, decided);
             }
         }
         self.leave_batch();
@@ -204,7 +204,7 @@ impl Session {
     fn forward(&mut self, cx: &mut Context<'_>, input: &[u8], mut decided: Decided) -> Result<Phase, Ending> {
         let mut sent = 0;
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
-        let limits = decided.limits();
+        let (limits, patch) = (decided.limits(), decided.patch.take());
         let link = self.links.connection_mut();
         let (was_sent, setup) = link.map_or((false, None), |link| (link.promote(), link.take_setup()));
         // The first one that is answered is the one that runs.
@@ -257,6 +257,8 @@ impl Session {
         self.io.backlog.extend_from_slice(later);
         if was_sent {
             self.note_command_sent(true);
+        } else if let Some(patch) = patch {
+            self.send_command(cx, setup, &patch.applied(now))?;
         } else {
             self.send_command(cx, setup, now)?;
         }

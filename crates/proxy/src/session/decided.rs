@@ -4,6 +4,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
+use command::Patch;
 use route::{Answer, Multiplex, Route, StatementPlan, Target, Verdict};
 use sql::StatementKind;
 use sql::shape::Effects;
@@ -37,9 +38,8 @@ pub(super) struct Decided {
     pub(super) is_rewritten: bool,
     /// How often a connection was lost before it could be sent.
     pub(super) lost: u8,
-    /// The number by which the client has named its prepared statement, if it is named otherwise in
-    /// the backlog.
-    pub(super) renamed: Option<u32>,
+    /// What the backend in use gets otherwise than it is in the backlog.
+    pub(super) patch: Option<Patch>,
 }
 
 /// What is to be done next for a command, before a connection is set up for it.
@@ -82,7 +82,7 @@ impl Decided {
             is_counted: false,
             is_rewritten: false,
             lost: 0,
-            renamed: None,
+            patch: None,
         }
     }
 

@@ -38,7 +38,7 @@ impl Session {
                 self.know_who();
                 let who = self.state.who.as_ref()?;
                 let id = command.statement()?;
-                let what = self.state.prepared.as_ref()?.executed(id, self.links.state())?;
+                let what = self.state.prepared.as_ref()?.executed(id)?;
                 if what.digest_text.is_empty() {
                     return None;
                 }

@@ -102,7 +102,7 @@ impl Session {
             decided.refuse(ClientError::UnknownStatement { id });
             return decided;
         }
-        let awaited = known.and_then(|(all, id)| all.executed(id, self.links.at(hostgroup)));
+        let awaited = known.and_then(|(all, id)| all.executed(id));
         // To MySQL it is a number like others.
         let means_last = is_last && kind.answer() != Answer::None;
         if let Some(what) = awaited {
@@ -125,26 +125,31 @@ impl Session {
         let Some(id) = command.statement() else { return };
         let Some(all) = &mut self.state.prepared else { return };
         let Some(link) = self.links.connection_mut() else { return };
+        let known = all.get(id).and_then(|one| Some((one.serial, one.id_at(Some(link.state()))?)));
+        let known_as = known.map_or(id, |(_, known_as)| known_as);
         match kind {
-            Kind::StmtClose => link.statements_mut().close(id),
-            Kind::SendLongData => link.statements_mut().bind(id),
-            Kind::StmtExecute if opens_cursor => link.statements_mut().bind(id),
+            Kind::StmtClose => link.statements_mut().close(known_as),
+            Kind::SendLongData => link.statements_mut().bind(known_as),
+            Kind::StmtExecute if opens_cursor => link.statements_mut().bind(known_as),
             _ => {}
         }
-        let Some(client_id) = all.client_id_of(id, Some(link.state())) else { return };
+        let Some((serial, _)) = known else { return };
         match kind {
-            Kind::StmtClose => all.close_at(id, link.state_mut()),
+            Kind::StmtClose => {
+                all.close(id);
+                link.state_mut().places.leave(serial);
+            }
             Kind::SendLongData => {
-                all.keep_home(client_id, hostgroup, true);
-                all.note_parts(client_id, true);
+                all.keep_home(id, hostgroup, true);
+                all.note_parts(id, true);
             }
             Kind::StmtReset => {
-                all.keep_home(client_id, hostgroup, false);
-                all.note_parts(client_id, false);
+                all.keep_home(id, hostgroup, false);
+                all.note_parts(id, false);
             }
             Kind::StmtBulkExecute => {
-                let Some(prepared) = all.get_mut(client_id) else { return };
-                if let Some(place) = link.state_mut().places.get_mut(prepared.serial) {
+                let Some(prepared) = all.get_mut(id) else { return };
+                if let Some(place) = link.state_mut().places.get_mut(serial) {
                     place.note_own();
                 }
                 if let Some(change) = prepared.what.change.clone() {
@@ -152,10 +157,10 @@ impl Session {
                 }
             }
             Kind::StmtExecute => {
-                all.keep_home(client_id, hostgroup, opens_cursor);
-                let Some(prepared) = all.get_mut(client_id) else { return };
+                all.keep_home(id, hostgroup, opens_cursor);
+                let Some(prepared) = all.get_mut(id) else { return };
                 prepared.note_executed();
-                let Some(place) = link.state_mut().places.get_mut(prepared.serial) else { return };
+                let Some(place) = link.state_mut().places.get_mut(serial) else { return };
                 place.note_own();
                 if prepared.what.text.is_some()
                     && let Some(params) = command.params(prepared.params())
@@ -165,7 +170,7 @@ impl Session {
                     if !link.is_mariadb() {
                         prepared.note_typed(&params, caps);
                         let now = prepared.types_of(&params, caps);
-                        link.statements_mut().note_typed(id, now);
+                        link.statements_mut().note_typed(known_as, now);
                     }
                 }
                 if let Some(mut change) = prepared.what.change.clone() {

@@ -31,7 +31,7 @@ impl Session {
             && self.flight.in_line.is_none()
             && !decided.is_cached()
             && decided.target() == Some(state.here)
-            && decided.renamed.is_none()
+            && decided.patch.is_none()
             // What was brought to a connection that is gone has to be brought to the next one.
             && matches!(decided.next, Next::Turn | Next::SetUp)
             && decided.lost == 0

@@ -6,7 +6,7 @@
 //! neither can be said again elsewhere nor is over with a transaction ends the session.
 
 use sql::{Condition, StatementKind};
-use wire::command::{Kind, STATEMENT_ID, statement_id};
+use wire::command::{Kind, statement_id};
 use wire::frame::put_message;
 use wire::{Capabilities, StatusFlags};
 
@@ -22,7 +22,7 @@ use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::sock::Input;
 use crate::taps::errors::INTERRUPTED;
-use session::link::{LinkState, Loss};
+use session::link::Loss;
 use session::ran::Ran;
 use session::unanswered::{Sent, Unanswered};
 use upstream::query;
@@ -237,9 +237,7 @@ impl Session {
             return None;
         }
         let running = &self.control.running;
-        let link = self.links.state();
-        let (kind, bytes) = (running.kind()?, running.bytes()?);
-        command_that_runs((&self.state, link), &self.control, self.capabilities(), kind, bytes)
+        command_that_runs(&self.state, &self.control, self.capabilities(), running.kind()?, running.bytes()?)
     }
 }
 
@@ -269,7 +267,7 @@ pub(super) const fn is_about_transactions(kind: Kind) -> bool {
 /// The command that runs, of this kind and so many bytes, as a packet of the client's, if all of it
 /// is known.
 pub(super) fn command_that_runs(
-    (state, link): (&SessionState, Option<&LinkState>),
+    state: &SessionState,
     control: &Control,
     caps: Capabilities,
     kind: Kind,
@@ -282,13 +280,10 @@ pub(super) fn command_that_runs(
         Kind::Query if is_whole => query(caps, &text),
         Kind::StmtPrepare if is_whole => [&[Kind::StmtPrepare as u8][..], &text].concat(),
         Kind::StmtExecute => {
-            let mut payload = running.execution();
-            // The client's own number of the statement.
-            let all = state.prepared.as_ref()?;
-            let id = all.client_id_of(statement_id(&payload)?, link)?;
+            let payload = running.execution();
             // Its values went before it.
-            all.get(id).filter(|prepared| !prepared.ran_with_parts())?;
-            payload.get_mut(STATEMENT_ID)?.copy_from_slice(&id.to_le_bytes());
+            let prepared = state.prepared.as_ref()?.get(statement_id(&payload)?);
+            prepared.filter(|prepared| !prepared.ran_with_parts())?;
             payload
         }
         _ => return None,

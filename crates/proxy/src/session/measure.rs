@@ -119,27 +119,17 @@ impl Session {
         if self.worker.logs() { self.state.text_of(command) } else { command.text() }
     }
 
-    /// The same of a command that is sent, and names its prepared statement as the server does.
-    pub(super) fn shown_sent<'a>(&'a self, command: Command<'a>) -> &'a [u8] {
-        match command.kind {
-            Kind::StmtExecute | Kind::StmtBulkExecute if self.worker.logs() => {
-                self.state.executed_text(self.links.state(), command).unwrap_or_default()
-            }
-            _ => command.text(),
-        }
-    }
-
     /// What logs want of a command that is sent with the one before it.
     pub(super) fn also(&self, command: Command<'_>, decided: &Decided) -> Also {
         if !self.worker.logs() || !is_question(command.kind) {
             return Also::default();
         }
-        let text = self.shown_sent(command);
+        let text = self.shown(command);
         let kept = text.get(..self.worker.settings().logs.text_kept()).unwrap_or(text);
         Also {
             text: kept.into(),
             text_len: text.len(),
-            statement: executed_id(command),
+            statement: self.state.executed_id(command),
             traced: self.also_traced(command, decided),
         }
     }
@@ -160,12 +150,12 @@ impl Session {
     pub(super) fn begin_sent(&self, measured: Measured, command: Command<'_>) {
         let payload = command.payload();
         let missing = (command.len() as usize).saturating_sub(payload.len());
-        self.begin_running(measured, self.shown_sent(command));
+        self.begin_running(measured, self.shown(command));
         self.control.running.note_missing(missing);
         if measured.kind == Kind::StmtExecute && missing == 0 {
             self.control.running.keep_execution(&self.worker.shown, payload);
         }
-        self.control.running.set_statement(executed_id(command));
+        self.control.running.set_statement(self.state.executed_id(command));
     }
 
     /// Nothing runs any more.
@@ -258,13 +248,5 @@ impl Worker {
     /// Whether statements are logged or traced, or some of them.
     pub(super) fn logs(&self) -> bool {
         self.settings().logs.is_any()
-    }
-}
-
-/// The number of the prepared statement that is executed; 0 for other commands.
-fn executed_id(command: Command<'_>) -> u32 {
-    match command.kind {
-        Kind::StmtExecute | Kind::StmtBulkExecute => command.statement().unwrap_or(0),
-        _ => 0,
     }
 }

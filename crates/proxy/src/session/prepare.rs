@@ -215,7 +215,7 @@ impl Links {
     ) -> bool {
         let Some(all) = &state.prepared else { return false };
         let change = match command.kind {
-            Kind::StmtExecute | Kind::StmtBulkExecute => state.prepared_change(self.state(), command),
+            Kind::StmtExecute | Kind::StmtBulkExecute => state.prepared_change(command),
             // What it changes is changed when it is executed.
             Kind::StmtPrepare => None,
             _ => decided.change.as_deref(),

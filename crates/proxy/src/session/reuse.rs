@@ -4,12 +4,11 @@
 
 use std::rc::Rc;
 
-use command::Command;
+use command::{Command, Patch, add_types};
 use sql::shape::Effects;
-use wire::command::{Kind, STATEMENT_ID};
+use wire::command::Kind;
 
 use super::Session;
-use super::backlog::{front, splice};
 use super::decided::Decided;
 use super::links::Links;
 use super::state::SessionState;
@@ -19,9 +18,9 @@ use session::places::Came;
 use upstream::{Execution, Wanted};
 
 impl Session {
-    /// The execution that `input` is, as the backend in use gets it, and what was decided about it,
-    /// if that has its statement, maybe from another session, and gets nothing else.
-    pub(super) fn reuse_at_once(&mut self, command: Command<'_>, input: &[u8]) -> Option<(Vec<u8>, Decided)> {
+    /// What was decided about the execution that `input` is, if the backend in use has its
+    /// statement, maybe from another session, and gets nothing else.
+    pub(super) fn reuse_at_once(&mut self, command: Command<'_>, input: &[u8]) -> Option<Decided> {
         let is_all = command.kind == Kind::StmtExecute && command.is_whole() && command.packet() == input;
         if !is_all || self.is_own(command) || !self.needs_only_its_statement(command) {
             return None;
@@ -51,37 +50,9 @@ impl Session {
             let typed = self.state.typed_by(command);
             self.links.reuse_statement(&self.state, id, &typed)?
         };
-        let mut renamed = input.to_vec();
-        if !self.rename(&mut renamed, Kind::StmtExecute, id, known_as) {
-            return None;
-        }
+        let patch = self.links.patch(&mut self.state, command, known_as).ok()?;
         let decided = self.flight.as_mut()?.decided.take()?;
-        Some((renamed, Decided { renamed: (known_as != id).then_some(id), ..decided }))
-    }
-
-    /// Names the statement in `command` as the backend in use does, and adds the types that it
-    /// lacks. False if the command is too large for that.
-    pub(super) fn rename(&mut self, command: &mut Vec<u8>, kind: Kind, id: u32, known_as: u32) -> bool {
-        let (caps, version) = (self.capabilities(), self.state.version());
-        splice(command, STATEMENT_ID, &known_as.to_le_bytes());
-        let prepared = self.state.prepared.as_mut().and_then(|all| all.get_mut(id));
-        let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return true };
-        if prepared.has_types_at(self.links.state()) {
-            return true;
-        }
-        let place = self.links.state_mut().and_then(|link| link.places.get_mut(prepared.serial));
-        let Some(place) = place else { return true };
-        // What does not make sense the server has to say.
-        let params = Command::first(command, caps).and_then(|command| command.params(prepared.params()));
-        let Some(params) = params else { return true };
-        let own = params.types_without_attributes(prepared.params(), caps);
-        let Some(types) = prepared.types_for(place, own, version).map(<[u8]>::to_vec) else {
-            return true;
-        };
-        // Attributes without types: their types are unknown.
-        let has_attributes = params.count != usize::from(prepared.params());
-        let values = params.values.len();
-        has_attributes || params.count == 0 || add_types(command, values, &types)
+        Some(Decided { patch, ..decided })
     }
 }
 
@@ -110,6 +81,36 @@ impl SessionState {
 }
 
 impl Links {
+    /// What the backend in use, which knows the statement of a command as this, gets otherwise than
+    /// it has come: the number, and types that the server lacks. An error if the command is too
+    /// large for that.
+    pub(super) fn patch(
+        &mut self,
+        state: &mut SessionState,
+        command: Command<'_>,
+        known_as: u32,
+    ) -> Result<Option<Patch>, TooLarge> {
+        let named = (command.statement() != Some(known_as)).then_some(Patch::Name(known_as));
+        let version = state.version();
+        let prepared = state.prepared.as_mut().zip(command.statement()).and_then(|(all, id)| all.get_mut(id));
+        let Some(prepared) = prepared.filter(|prepared| !prepared.has_types_at(self.state())) else {
+            return Ok(named);
+        };
+        let count = prepared.params();
+        let place = self.state_mut().and_then(|link| link.places.get_mut(prepared.serial));
+        // What does not make sense the server has to say.
+        let Some((place, params)) = place.zip(command.params(count)) else { return Ok(named) };
+        let own = params.types_without_attributes(count, command.caps);
+        match prepared.types_for(place, own, version) {
+            Some(types) if params.count == usize::from(count) && count > 0 => {
+                let patch = Patch::typed(command, known_as, types, params.values.len());
+                patch.map(Some).ok_or(TooLarge)
+            }
+            // Attributes without types: their types are unknown.
+            _ => Ok(named),
+        }
+    }
+
     /// A statement of the same text that another session has left at the backend in use is this
     /// session's from now on; the number that it has there. It is about to be executed with these
     /// values.
@@ -131,15 +132,9 @@ impl Links {
     }
 }
 
-/// Adds types to the execution that `command` begins with, of which so many bytes are its values.
-/// False if it is too large for that.
-fn add_types(command: &mut Vec<u8>, values: usize, types: &[u8]) -> bool {
-    // In front of the values is the byte that says whether types follow.
-    match front(command).len().checked_sub(values + 1) {
-        Some(flag) => splice(command, flag..flag + 1, &[&[1][..], types].concat()),
-        None => true,
-    }
-}
+/// A command has no room for the types that its server lacks.
+#[derive(Debug)]
+pub(super) struct TooLarge;
 
 /// Whether an execution of a statement needs nothing but what is in it: no values that were sent
 /// before, no cursor, no word about the statement before.

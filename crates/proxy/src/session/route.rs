@@ -40,8 +40,10 @@ impl Session {
     /// is kept in [`decided`](super::InFlight::decided); nothing is if more of the command has to
     /// be there first.
     pub(super) fn points_here(&mut self, command: Command<'_>) -> Option<Decided> {
-        let decided = if let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take()) {
-            decided
+        let known = self.flight.as_mut().and_then(|flight| flight.decided.take());
+        let decided = if let Some(decided) = known {
+            // A patch is for the connection that was set up before.
+            Decided { patch: None, ..decided }
         } else {
             self.state.trace(Trace::clear);
             self.decide(command)?
@@ -70,7 +72,7 @@ impl Session {
         // nothing of that.
         let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())
             || matches!(kind, Kind::InitDb | Kind::SetOption | Kind::ProcessInfo | Kind::ResetConnection)
-            || self.state.prepared_change(self.links.state(), command).is_some();
+            || self.state.prepared_change(command).is_some();
         // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
         // does not replace it.
         let waits = changes || decided.asks_for_last() && self.state.last.ran.may_only_look();
@@ -124,7 +126,7 @@ impl Session {
     /// there.
     pub(super) fn needs_only_its_statement(&self, command: Command<'_>) -> bool {
         self.flight.decided.as_ref().is_some_and(|decided| {
-            decided.renamed.is_none() && self.is_here(decided) && self.comes_alone(command, decided)
+            decided.patch.is_none() && self.is_here(decided) && self.comes_alone(command, decided)
         })
     }
 
@@ -292,14 +294,11 @@ impl Session {
     /// matters if the query cache may give the next one.
     fn hear_execution(&mut self, command: Command<'_>, decided: &Decided) {
         let is_cached = decided.orders.as_ref().is_some_and(|orders| orders.cached.is_some());
-        let link = self.links.state();
         let Some(all) = &mut self.state.prepared else { return };
         if !is_cached {
             // Most tell columns with the first execution, if ever.
-            let is_unheard = || {
-                let known = command.statement().and_then(|id| all.client_id_of(id, link));
-                known.and_then(|id| all.get(id)).is_some_and(Prepared::is_unheard)
-            };
+            let is_unheard =
+                || command.statement().and_then(|id| all.get(id)).is_some_and(Prepared::is_unheard);
             if !self.worker.shared.cache.watches_writes() || !is_unheard() {
                 return;
             }

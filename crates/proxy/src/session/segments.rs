@@ -333,9 +333,7 @@ impl At<'_> {
     pub(super) fn refused(&self, part: &Part<'_>) -> Option<Box<Refused>> {
         let caps = self.identity.capabilities;
         let may_be = part.is_whole && !self.flight.taps.compares();
-        may_be
-            .then(|| refused((self.state, self.backend.connection().state()), self.control, caps, part))
-            .flatten()
+        may_be.then(|| refused(self.state, self.control, caps, part)).flatten()
     }
 
     /// Tells those who count of an end that they were not told of.
@@ -409,7 +407,7 @@ impl At<'_> {
             && (columns.is_some() || self.flight.taps.keeps_definitions());
         let told = if is_kept { registry.take_told() } else { None };
         let link = self.backend.connection_mut().state_mut();
-        let Some(prepared) = registry.at(running.statement(), Some(link)) else { return };
+        let Some(prepared) = registry.get_mut(running.statement()) else { return };
         if let Some(columns) = columns.filter(|_| looked_at) {
             prepared.note_columns(link, columns, is_told);
         }

@@ -3,7 +3,7 @@
 
 use command::Command;
 use route::{Route, Sighting};
-use wire::command::{Kind, STATEMENT_ID};
+use wire::command::Kind;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
@@ -25,10 +25,8 @@ impl Session {
     /// to a server.
     pub(super) async fn follow_route(&mut self, kind: Kind, mut decided: Decided) -> Result<Phase, Ending> {
         self.flight().begin_attempt(&decided);
-        if let Some(id) = decided.renamed.take() {
-            // The connection for which it was named otherwise is gone.
-            self.io.splice_front(STATEMENT_ID, &id.to_le_bytes());
-        }
+        // It was for a connection that is gone.
+        decided.patch = None;
         if decided.is_cached() && Box::pin(self.await_answer(kind, &mut decided)).await? {
             return Ok(self.next_phase());
         }

@@ -263,7 +263,7 @@ impl SessionState {
             next: if commits_first { Next::Commit } else { Next::Turn },
             is_counted: false,
             lost: 0,
-            renamed: None,
+            patch: None,
         };
         if let Some(told) = told {
             decided.rewrite(told);

@@ -12,21 +12,12 @@ use super::decided::Decided;
 use crate::taps::observe::is_question;
 use observe::running::Traced;
 
-/// Whose number of a prepared statement an execution has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Numbers {
-    /// As the client has sent it.
-    Client,
-    /// As the server gets it.
-    Server,
-}
-
 impl Session {
     /// Takes note of a command that is sent.
     #[inline]
     pub(super) fn note_traced(&self, command: Command<'_>, decided: &Decided) {
         if self.worker.is_tracing() {
-            self.control.running.trace(self.traced(command, Numbers::Server, Some(decided)));
+            self.control.running.trace(self.traced(command, Some(decided)));
         }
     }
 
@@ -34,14 +25,14 @@ impl Session {
     #[inline]
     pub(super) fn note_traced_here(&self, command: Command<'_>, decided: Option<&Decided>) {
         if self.worker.is_tracing() {
-            self.control.running.trace(self.traced(command, Numbers::Client, decided));
+            self.control.running.trace(self.traced(command, decided));
         }
     }
 
     /// The same of a command that is sent with the one before it.
     #[inline]
     pub(super) fn also_traced(&self, command: Command<'_>, decided: &Decided) -> Option<Box<Traced>> {
-        self.worker.is_tracing().then(|| Box::new(self.traced(command, Numbers::Server, Some(decided))))
+        self.worker.is_tracing().then(|| Box::new(self.traced(command, Some(decided))))
     }
 
     /// Takes note of a command that waits for a connection since then. Commands without a span are
@@ -49,24 +40,21 @@ impl Session {
     #[inline]
     pub(super) fn note_traced_wait(&self, command: Command<'_>, since: Instant) {
         if self.worker.is_tracing() && is_question(command.kind) {
-            let known = self.traced(command, Numbers::Client, None);
+            let known = self.traced(command, None);
             let waiting = Traced { waiting_since: Some(since), ..known };
             self.control.running.trace(waiting);
         }
     }
 
     #[cold]
-    fn traced(&self, command: Command<'_>, numbers: Numbers, decided: Option<&Decided>) -> Traced {
+    fn traced(&self, command: Command<'_>, decided: Option<&Decided>) -> Traced {
         let rule = match decided.and_then(|decided| decided.orders.as_ref()?.verdict.source) {
             Some(Source::Rule(id)) => Some(id),
             _ => None,
         };
-        let text = match numbers {
-            Numbers::Client => self.shown(command),
-            Numbers::Server => self.shown_sent(command),
-        };
+        let text = self.shown(command);
         Traced {
-            parent: self.parent(command, numbers),
+            parent: self.parent(command),
             rule,
             waiting_since: None,
             shows_digest: !self.state.reading().shows_literals(text),
@@ -74,15 +62,9 @@ impl Session {
     }
 
     /// The parent in the attributes of a command. A long one may not have all of them yet.
-    fn parent(&self, command: Command<'_>, numbers: Numbers) -> Option<Parent> {
+    fn parent(&self, command: Command<'_>) -> Option<Parent> {
         let all = self.state.prepared.as_ref();
-        let params = command.statement().and_then(|id| {
-            let id = match numbers {
-                Numbers::Client => id,
-                Numbers::Server => all?.client_id_of(id, self.links.state()).unwrap_or(id),
-            };
-            Some(all?.get(id)?.params())
-        });
+        let params = command.statement().and_then(|id| Some(all?.get(id)?.params()));
         let params = params.or((command.kind == Kind::Query).then_some(0))?;
         Parent::parse(command.attribute(Parent::ATTRIBUTE, params)?)
     }

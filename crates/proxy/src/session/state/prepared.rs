@@ -201,7 +201,7 @@ impl Registry {
         what.shrink_to(PREPARED_BYTES_MAX.saturating_sub(self.bytes));
         self.bytes += what.bytes();
         self.serial += 1;
-        link.places.add(self.serial, id, statement, Came::Prepared);
+        link.places.add(self.serial, statement, Came::Prepared);
         let prepared = Prepared::new(what, self.serial, home, statement, told);
         self.homes.settle(home, prepared.freedom());
         self.by_id.insert(id, prepared);
@@ -253,7 +253,7 @@ impl Registry {
     }
 
     /// The number in a command, in which MariaDB's clients may mean the last one.
-    fn meant(&self, id: u32) -> u32 {
+    pub(crate) fn meant(&self, id: u32) -> u32 {
         // While a statement is being prepared, its id is not known yet.
         if id == LAST_STATEMENT && self.awaiting.is_empty() { self.last } else { id }
     }
@@ -283,22 +283,15 @@ impl Registry {
         self.by_id.get_mut(&id)
     }
 
-    /// The statement that the server of a connection knows as `id`.
-    pub(crate) fn at(&mut self, id: u32, link: Option<&LinkState>) -> Option<&mut Prepared> {
-        let id = self.client_id_of(id, link)?;
-        self.by_id.get_mut(&id)
-    }
-
-    /// What is executed as `id` at the server of a connection.
-    pub(crate) fn executed(&self, id: u32, link: Option<&LinkState>) -> Option<&Preparing> {
+    /// What is executed as `id`.
+    pub(crate) fn executed(&self, id: u32) -> Option<&Preparing> {
         // MariaDB's clients execute a statement that was sent to be prepared just before.
         if id == LAST_STATEMENT
             && let Some(what) = self.awaiting.back()
         {
             return Some(what);
         }
-        let id = self.client_id_of(id, link)?;
-        self.by_id.get(&id).map(|prepared| &prepared.what)
+        self.get(id).map(|prepared| &prepared.what)
     }
 
     /// Whom the statement kills that the client knows as `id`, if that may be a session of the
@@ -321,18 +314,8 @@ impl Registry {
 
     /// What the client calls the statement that the server of a connection knows as `id`.
     pub(crate) fn client_id_of(&self, id: u32, link: Option<&LinkState>) -> Option<u32> {
-        let id = self.meant(id);
-        let is_it =
-            |id_here: &u32| self.by_id.get(id_here).is_some_and(|prepared| prepared.id_at(link) == Some(id));
-        Some(id).filter(is_it).or_else(|| link?.places.renamed(id).filter(is_it))
-    }
-
-    /// Forgets the statement that the server of a connection, and no other, knows as `id`.
-    pub(crate) fn close_at(&mut self, id: u32, link: &mut LinkState) {
-        let id = self.client_id_of(id, Some(link));
-        if let Some(serial) = id.and_then(|id| self.close(id)) {
-            link.places.leave(serial);
-        }
+        let mut all = self.by_id.iter();
+        all.find(|(_, prepared)| prepared.id_at(link) == Some(id)).map(|(id, _)| *id)
     }
 
     /// Whether the next commands for the statement that the client knows as `id` belong to this
@@ -386,9 +369,8 @@ impl Registry {
 
     /// The statement that the client knows as `id` has come to a connection as well.
     pub(crate) fn add_place(&self, id: u32, link: &mut LinkState, statement: reply::Prepared, came: Came) {
-        let id = self.meant(id);
-        if let Some(prepared) = self.by_id.get(&id) {
-            link.places.add(prepared.serial, id, statement, came);
+        if let Some(prepared) = self.get(id) {
+            link.places.add(prepared.serial, statement, came);
         }
     }
 }

@@ -13,16 +13,7 @@ use session::link::LinkState;
 impl SessionState {
     /// The text of the statement that a command names, as far as it is kept.
     pub(in crate::session) fn prepared_text(&self, command: Command<'_>) -> Option<&[u8]> {
-        self.prepared.as_ref()?.get(command.statement()?)?.what.text.as_deref()
-    }
-
-    /// The same of a command that is sent, and names it as the backend in use does.
-    pub(in crate::session) fn executed_text(
-        &self,
-        link: Option<&LinkState>,
-        command: Command<'_>,
-    ) -> Option<&[u8]> {
-        self.prepared.as_ref()?.executed(command.statement()?, link)?.text.as_deref()
+        self.prepared.as_ref()?.executed(command.statement()?)?.text.as_deref()
     }
 
     /// The text of a statement that a command has or names, without what rules make of it.
@@ -41,15 +32,15 @@ impl SessionState {
     }
 
     /// What the prepared statement changes that the command is about.
-    pub(in crate::session) fn prepared_change(
-        &self,
-        link: Option<&LinkState>,
-        command: Command<'_>,
-    ) -> Option<&Change> {
-        let id = command.statement()?;
-        let all = self.prepared.as_ref()?;
-        let what = all.get(id).map(|prepared| &prepared.what).or_else(|| all.executed(id, link))?;
-        what.change.as_ref()
+    pub(in crate::session) fn prepared_change(&self, command: Command<'_>) -> Option<&Change> {
+        self.prepared.as_ref()?.executed(command.statement()?)?.change.as_ref()
+    }
+
+    /// The number that the client knows the statement of an execution by; 0 for other commands.
+    pub(in crate::session) fn executed_id(&self, command: Command<'_>) -> u32 {
+        let is_execution = matches!(command.kind, Kind::StmtExecute | Kind::StmtBulkExecute);
+        let Some(id) = command.statement().filter(|_| is_execution) else { return 0 };
+        self.prepared.as_ref().map_or(id, |all| all.meant(id))
     }
 
     /// Takes note of the types in an execution that no server gets: the next one may come without,
