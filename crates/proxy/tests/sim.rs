@@ -33,6 +33,7 @@ mod sim {
     mod encode;
     mod exchange;
     mod execution;
+    mod faults;
     mod freshness;
     mod handles;
     mod judge;

@@ -15,9 +15,10 @@ use tokio::time::sleep;
 
 use super::client::Player;
 use super::dice::Dice;
+use super::faults::Faults;
 use super::server::serve;
 use super::tape::{BASIS, Transcript, add};
-use super::world::{Faults, World};
+use super::world::World;
 
 /// Seeds that a test run plays.
 const SEEDS: u64 = 256;

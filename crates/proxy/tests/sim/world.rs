@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::dice::Dice;
+use super::faults::Faults;
 use super::freshness::Acknowledged;
 use super::model::Database;
 use super::scopes::Scopes;
@@ -22,36 +23,6 @@ const EVENTS: usize = 400;
 
 /// Connections that a server takes, one of them.
 const CONNECTIONS: [u32; 5] = [1, 1, 2, 3, 8];
-
-/// What may go wrong, each once in so many times; 0 is never.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Faults {
-    /// A server is not reached; it may have closed its connections before.
-    pub(super) unreachable: u64,
-    /// A server closes a connection before, in or after an answer.
-    pub(super) lost: u64,
-    /// A statement takes long.
-    pub(super) slow: u64,
-    /// A client leaves in the middle of something.
-    pub(super) vanishing: u64,
-    /// A client kills what another does.
-    pub(super) kills: u64,
-    /// A server answers with another session's answer: what no proxy can mend, and every client
-    /// has to notice.
-    pub(super) swapped: u64,
-}
-
-impl Faults {
-    /// Whether servers close connections.
-    pub(super) const fn loses_connections(self) -> bool {
-        self.lost + self.unreachable > 0
-    }
-
-    /// Whether a client may hear errors that its statements do not explain.
-    pub(super) const fn explain_errors(self) -> bool {
-        self.unreachable + self.lost + self.kills > 0
-    }
-}
 
 /// A connection of a server, as those see it who kill.
 #[derive(Debug, Default)]
@@ -107,20 +78,7 @@ impl World {
     /// The world of this seed.
     pub(super) fn new(seed: u64) -> Rc<Self> {
         let dice = Dice::new(seed);
-        let often = |dice: &Dice| *dice.pick(&[0, 0, 20, 60]);
-        // One in four is without faults: there every answer must be right.
-        let faults = if seed.is_multiple_of(4) {
-            Faults::default()
-        } else {
-            Faults {
-                unreachable: often(&dice),
-                lost: often(&dice),
-                slow: often(&dice),
-                vanishing: often(&dice),
-                kills: often(&dice),
-                swapped: 0,
-            }
-        };
+        let faults = Faults::roll(seed, &dice);
         Self::with(seed, dice, faults)
     }
 
