@@ -1,6 +1,8 @@
 //! What may go wrong in a seed.
 
 use super::dice::Dice;
+use super::gaps::may_lose;
+use super::world::World;
 
 /// What may go wrong, each once in so many times; 0 is never.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,6 +20,8 @@ pub(super) struct Faults {
     /// A server answers with another session's answer: what no proxy can mend, and every client
     /// has to notice.
     pub(super) swapped: u64,
+    /// The same of answers about the sharded table only.
+    pub(super) swapped_at_shards: u64,
 }
 
 impl Faults {
@@ -45,5 +49,12 @@ impl Faults {
     /// Whether a client may hear errors that its statements do not explain.
     pub(super) const fn explain_errors(self) -> bool {
         self.unreachable + self.lost + self.kills > 0
+    }
+}
+
+impl World {
+    /// Whether a connection, with a transaction or not, is lost at a command with this body.
+    pub(super) fn loses(&self, body: &[u8], is_open: bool) -> bool {
+        self.happens(self.faults.lost) && (self.scopes.shards.is_none() || may_lose(body, is_open))
     }
 }
