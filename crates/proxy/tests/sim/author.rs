@@ -6,7 +6,9 @@ use super::catalogue::{execution, of_rows, rows_of};
 use super::command::Command;
 use super::dialect::Dialect;
 use super::execution::Execution;
+use super::gaps::without_gaps;
 use super::model::Session;
+use super::sharded_texts::{sharded_commands, text_of_both};
 use super::texts::{pinning_text, text};
 use super::world::World;
 
@@ -54,12 +56,19 @@ pub(super) enum Step {
 /// The next step of client `me` in a session with this number, who has inserted `written` rows and
 /// whose session is like `twin`.
 pub(super) fn next(world: &World, (me, session): (u64, u32), written: &mut u64, twin: &Session) -> Step {
+    let step = any(world, (me, session), written, twin);
+    if world.scopes.shards.is_some() { without_gaps(step, twin) } else { step }
+}
+
+/// The same with what seeds with shards leave out.
+fn any(world: &World, (me, session): (u64, u32), written: &mut u64, twin: &Session) -> Step {
     let dice = &world.dice;
     if world.happens(world.faults.kills) {
         return Step::Kill { client: dice.below(world.clients), only_query: !dice.one_in(3) };
     }
     if world.happens(world.faults.vanishing) {
-        let text = text(world, me, written, twin);
+        let is_sharded = world.scopes.shards.is_some() && dice.one_in(2);
+        let text = if is_sharded { text_of_both(me, written) } else { text(world, me, written, twin) };
         let len = if dice.one_in(2) { usize::MAX } else { dice.place(30) };
         return Step::Vanish { text, len };
     }
@@ -76,6 +85,9 @@ pub(super) fn next(world: &World, (me, session): (u64, u32), written: &mut u64, 
     }
     if scopes.has_pipelines && dice.one_in(3) {
         return Step::Commands(pipeline(world, me, written, twin));
+    }
+    if scopes.shards.is_some() && dice.one_in(2) {
+        return Step::Commands(sharded_commands(world, me, written, twin));
     }
     if scopes.has_pins && dice.one_in(3) {
         return pinning(world, (me, session), twin);
@@ -134,7 +146,7 @@ fn plain_read(world: &World, me: u64) -> Command {
 }
 
 /// Whether a client may send commands before it has read the answers to those before.
-fn may_send_on(world: &World, twin: &Session) -> bool {
+pub(super) fn may_send_on(world: &World, twin: &Session) -> bool {
     world.capacity >= 1024 && !twin.last().has_conditions()
 }
 

@@ -14,6 +14,7 @@ use wire::command::Kind;
 use super::author::{Step, next};
 use super::command::Handle;
 use super::freshness::Moment;
+use super::gaps::FOLLOWS_CLOSE;
 use super::model::{Answer, Database, Session};
 use super::scopes::Scopes;
 use super::statement::parse;
@@ -115,7 +116,7 @@ impl Player {
             Step::Cursor { execution, fetches } => return self.cursor(pair, &execution, fetches).await,
             Step::Close(text) => {
                 if let Some(handle) = pair.handles.remove(&text) {
-                    return self.sent(pair.client.close(handle.prepared).await.map_err(only_io));
+                    return self.close(pair, handle).await;
                 }
             }
             Step::Enter(_) | Step::Reset => return self.command(pair, &step).await,
@@ -203,6 +204,16 @@ impl Player {
         })
     }
 
+    /// Gives up a handle. There is no answer to it.
+    pub(super) async fn close(&self, pair: &mut Pair, handle: Handle) -> Then {
+        let sent = pair.client.close(handle.prepared).await.map_err(only_io);
+        if self.world.scopes.shards.is_some() && !FOLLOWS_CLOSE {
+            // Time goes by when the proxy has taken it.
+            sleep(Duration::from_millis(1)).await;
+        }
+        self.sent(sent)
+    }
+
     pub(super) fn sent(&self, sent: io::Result<()>) -> Then {
         match sent {
             Ok(()) => Then::Go,
@@ -220,6 +231,6 @@ fn options(scopes: &Scopes) -> Options {
     }
 }
 
-pub(super) fn only_io(error: ClientError) -> io::Error {
+fn only_io(error: ClientError) -> io::Error {
     io::Error::other(error)
 }

@@ -8,6 +8,13 @@ use super::model::Answer;
 /// `utf8mb4_general_ci`.
 const UTF8MB4: u16 = 45;
 
+/// How names of columns begin by which rows of shards are merged.
+pub(super) const HIDDEN_KEY: &str = "pointsman_key_";
+
+/// `MYSQL_TYPE_LONGLONG`, the collation of numbers.
+const LONGLONG: u8 = 8;
+const BINARY: u16 = 63;
+
 /// Whom an answer is for, and what it says of the session.
 #[derive(Debug, Clone)]
 pub(super) struct Encoder {
@@ -41,7 +48,8 @@ impl Encoder {
             }
             Answer::Rows { columns, rows } => {
                 self.put_count(&mut payloads, columns);
-                payloads.extend(rows.iter().map(|row| if is_binary { binary(row) } else { text(row) }));
+                let cells = |row: &Vec<_>| if is_binary { keyed(columns, row) } else { text(row) };
+                payloads.extend(rows.iter().map(cells));
                 payloads.push(self.end(self.status));
             }
         }
@@ -101,7 +109,13 @@ impl Encoder {
     }
 
     fn put_columns(&self, payloads: &mut Vec<Vec<u8>>, columns: &[String]) {
-        let text = |name: &String| packet::Column::text(name.as_bytes(), UTF8MB4).encode(self.capabilities);
+        let text = |name: &String| {
+            let column = packet::Column::text(name.as_bytes(), UTF8MB4);
+            let is_key = name.starts_with(HIDDEN_KEY);
+            let column =
+                if is_key { packet::Column { kind: LONGLONG, collation: BINARY, ..column } } else { column };
+            column.encode(self.capabilities)
+        };
         payloads.extend(columns.iter().map(text));
         if !self.capabilities.contains(Capabilities::DEPRECATE_EOF) {
             payloads.push(packet::Eof { warnings: 0, status: self.status }.encode(self.capabilities));
@@ -120,6 +134,24 @@ pub(super) fn text(row: &[Option<String>]) -> Vec<u8> {
     let mut payload = Vec::new();
     packet::TextRow::put(&mut payload, row.iter().map(Option::as_deref));
     payload
+}
+
+/// A row of strings with a hidden key behind them, if there is one, which is a number.
+fn keyed(columns: &[String], row: &[Option<String>]) -> Vec<u8> {
+    match (columns.last(), row.split_last()) {
+        (Some(name), Some((Some(key), rest))) if name.starts_with(HIDDEN_KEY) => {
+            let key: u64 = key.parse().unwrap_or_default();
+            let mut payload = binary(rest);
+            // The key has its place among those of NULLs.
+            let (without, with) = ((rest.len() + 2).div_ceil(8), (row.len() + 2).div_ceil(8));
+            for at in without..with {
+                payload.insert(at + 1, 0);
+            }
+            payload.extend(key.to_le_bytes());
+            payload
+        }
+        _ => binary(row),
+    }
 }
 
 /// A row of strings, as executions of prepared statements have it.

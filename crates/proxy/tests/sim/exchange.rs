@@ -3,7 +3,7 @@
 use testkit::client::ClientError;
 use wire::command::Kind;
 
-use super::client::{Pair, Player, Then, only_io};
+use super::client::{Pair, Player, Then};
 use super::command::{Command, Got, Handle};
 use super::execution::Execution;
 use super::model::Answer;
@@ -99,7 +99,7 @@ impl Player {
     /// Keeps a statement in place of the one with the same text.
     async fn keep(&self, pair: &mut Pair, text: &str, handle: Handle) -> Then {
         match pair.handles.insert(text.to_owned(), handle) {
-            Some(old) => self.sent(pair.client.close(old.prepared).await.map_err(only_io)),
+            Some(old) => self.close(pair, old).await,
             None => Then::Go,
         }
     }
@@ -115,7 +115,7 @@ impl Player {
     async fn note_needs_preparing(&self, pair: &mut Pair, execution: &Execution) -> Then {
         pair.twin.fail(NEEDS_PREPARING, "Prepared statement needs to be re-prepared");
         match pair.handles.remove(&execution.text) {
-            Some(handle) => self.sent(pair.client.close(handle.prepared).await.map_err(only_io)),
+            Some(handle) => self.close(pair, handle).await,
             None => Then::Go,
         }
     }

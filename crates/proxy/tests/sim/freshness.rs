@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::model::owner;
+use super::sharding::is_sharded;
 
 /// A point in the order of what clients see.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +37,12 @@ impl Acknowledged {
         for row in rows {
             all.entry(*row).or_insert(now);
         }
+    }
+
+    /// The sharded rows of this owner that are promised, in their order.
+    pub(super) fn sharded_of(&self, of: u64) -> Vec<u64> {
+        let rows = self.rows.borrow();
+        rows.keys().copied().filter(|row| owner(*row) == of && is_sharded(*row)).collect()
     }
 
     /// Rows of this owner that a read has to show that was sent then, if it may be so old.

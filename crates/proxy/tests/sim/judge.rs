@@ -9,14 +9,18 @@ use wire::StatusFlags;
 use super::client::{Pair, Player, Then};
 use super::encode::{binary, text};
 use super::model::{Answer, Session, owner};
+use super::sharded::Sharded;
+use super::sharded_judge::REFUSED;
+use super::sharding::is_sharded;
 use super::statement::Statement;
 
 /// `ER_QUERY_INTERRUPTED`, `ER_LOCK_DEADLOCK` (what is to be tried again).
 const KILLED: u16 = 1317;
 const DEADLOCK: u16 = 1213;
 /// Errors that the model has: `ER_BAD_FIELD_ERROR`, `ER_TABLE_EXISTS_ERROR`, `ER_BAD_TABLE_ERROR`,
-/// `ER_NO_SUCH_TABLE`, `ER_SP_DOES_NOT_EXIST`, `ER_TABLE_NOT_LOCKED_FOR_WRITE`.
-const EXPECTED: [u16; 6] = [1054, 1050, 1051, 1146, 1305, 1099];
+/// `ER_NO_SUCH_TABLE`, `ER_SP_DOES_NOT_EXIST`, `ER_TABLE_NOT_LOCKED_FOR_WRITE`, `ER_DUP_ENTRY`, and
+/// what several shards do not do.
+const EXPECTED: [u16; 8] = [1054, 1050, 1051, 1146, 1305, 1099, 1062, REFUSED];
 /// The proxy's own: none could be had in time.
 const NO_CONNECTION: u16 = 9001;
 /// What the proxy says of a lost server below 2000, where client libraries have their own numbers:
@@ -33,7 +37,7 @@ impl Player {
         twin: &mut Session,
         statement: Option<Statement>,
         what: &str,
-        got: Result<QueryResult, ClientError>,
+        mut got: Result<QueryResult, ClientError>,
         is_binary: bool,
     ) -> Then {
         let Some(statement) = statement else {
@@ -50,12 +54,23 @@ impl Player {
             {
                 self.world.note(format!("c{}: {what}: {error}", self.me));
                 twin.roll_back();
+                return self.behind_lost(error);
+            }
+            Err(ClientError::Server(error)) if self.tells_parts(error) => {
+                self.commit_in_part(twin, statement, error);
+                return Then::Go;
+            }
+            // It has done nothing, and the transaction stays open.
+            Err(ClientError::Server(error)) if self.is_refused_at_shards(error, &statement) => {
+                self.note_refused(twin, error);
                 return Then::Go;
             }
             Err(ClientError::Server(error)) if EXPECTED.contains(&error.code) => {}
             Err(error) => return self.explain(error, what),
             Ok(_) => {}
         }
+        let read =
+            if let Statement::Sharded(Sharded::Read(read)) = &statement { Some(read.clone()) } else { None };
         let rows_of = if let Statement::Rows(of) = statement { Some(of) } else { None };
         let commits_at_once = twin.commits_at_once();
         let mut expected = twin.run(&mut self.database, statement);
@@ -69,8 +84,17 @@ impl Player {
             }
             twin.found(&expected);
         }
+        if let (Some(read), Ok(result), Answer::Rows { .. }) = (read, &mut got, &expected) {
+            expected = self.expected_at_shards(twin, &read, result, is_binary);
+            twin.found(&expected);
+        }
         if self.compare(&expected, twin.status(), &got, what, is_binary) == Then::Leave {
             return Then::Leave;
+        }
+        if let Err(ClientError::Server(error)) = &got
+            && error.code == REFUSED
+        {
+            self.note_refused(twin, error);
         }
         self.compare_rest(twin, got.ok().as_ref(), what);
         Then::Go
@@ -154,7 +178,8 @@ impl Player {
         let age = self.world.scopes.age().filter(|_| commits_at_once);
         let has = |id: &u64| got.rows.contains(&row_of(*id, is_binary));
         let there = database.committed.iter().copied().filter(|id| owner(*id) == of && has(id));
-        let all: BTreeSet<u64> = there.chain(self.world.acknowledged.before(of, self.sent, age)).collect();
+        let promised = self.world.acknowledged.before(of, self.sent, age);
+        let all: BTreeSet<u64> = there.chain(promised).filter(|id| !is_sharded(*id)).collect();
         *rows = all.into_iter().map(|id| vec![Some(id.to_string())]).collect();
     }
 
@@ -166,6 +191,7 @@ impl Player {
         what: &str,
         is_binary: bool,
     ) -> Then {
+        let has_status = |result| self.has_status(result, status);
         let is_same = match (expected, got) {
             (Answer::Error { code, message }, Err(ClientError::Server(error))) => {
                 (*code, message.as_str()) == (error.code, error.message.as_str())
@@ -173,9 +199,9 @@ impl Player {
             (Answer::Rows { columns, rows }, Ok(result)) if is_binary => {
                 let names: Vec<&String> = result.columns.iter().map(|column| &column.name).collect();
                 let rows: Vec<Vec<u8>> = rows.iter().map(|row| binary(row)).collect();
-                names == columns.iter().collect::<Vec<_>>() && rows == result.rows && told(result) == status
+                names == columns.iter().collect::<Vec<_>>() && rows == result.rows && has_status(result)
             }
-            (expected, Ok(result)) => *expected == shown(result) && told(result) == status,
+            (expected, Ok(result)) => *expected == shown(result) && has_status(result),
             _ => false,
         };
         if !is_same {
@@ -189,12 +215,13 @@ impl Player {
     /// An error that the client's own server would not have answered: what has caused it.
     pub(super) fn explain(&self, error: &ClientError, what: &str) -> Then {
         let is_aimed_at = self.is_aimed_at();
-        let may_fail = self.world.faults.explain_errors() || self.world.is_draining.get();
+        let may_fail = self.may_lose();
         let is_explained = match error {
             // With one connection to each of two servers, one session may have the first and wait
             // for the second, and another one the other way round. A server that takes fewer
             // connections than before, or whose statements are slow, may be busy for as long.
             ClientError::Server(error) if error.code == NO_CONNECTION && self.world.may_be_full() => true,
+            ClientError::Server(error) if self.is_about_unknown(error) => true,
             ClientError::Server(error) => {
                 may_fail && (LOST.contains(&error.code) || error.code >= 2000) || is_aimed_at
             }
@@ -223,6 +250,11 @@ impl Player {
         }
     }
 
+    /// Whether servers may be lost.
+    pub(super) fn may_lose(&self) -> bool {
+        self.world.faults.explain_errors() || self.world.is_draining.get()
+    }
+
     fn is_aimed_at(&self) -> bool {
         self.world.aimed_at.borrow().contains(&self.me)
     }
@@ -248,7 +280,7 @@ fn shown(got: &QueryResult) -> Answer {
     }
 }
 
-fn row_of(id: u64, is_binary: bool) -> Vec<u8> {
+pub(super) fn row_of(id: u64, is_binary: bool) -> Vec<u8> {
     let row = [Some(id.to_string())];
     if is_binary { binary(&row) } else { text(&row) }
 }

@@ -1,4 +1,4 @@
-//! What a server does, in values: sessions with their state, and one table.
+//! What a server does, in values: sessions with their state, and tables of ids.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -11,12 +11,13 @@ use super::handles::Handles;
 use super::last::Last;
 use super::pinned::{Pinned, Pins};
 use super::replication::answer;
+use super::sharding::is_sharded;
 use super::statement::Statement;
 
 /// The character set that a login brings, and a reset brings back.
 const LOGIN_CHARSET: &str = "utf8mb4";
 
-/// The table `t`, and what has been done to it.
+/// The rows of the table `t`, and of the sharded one, and what has been done to them.
 #[derive(Debug, Default)]
 pub(super) struct Database {
     pub(super) committed: BTreeSet<u64>,
@@ -26,9 +27,12 @@ pub(super) struct Database {
     pub(super) log: Vec<(Instant, Vec<u64>)>,
 }
 
+/// Ids that an owner has.
+pub(super) const PER_OWNER: u64 = 1_000_000;
+
 /// Whose row this is.
 pub(super) const fn owner(id: u64) -> u64 {
-    id / 1_000_000
+    id / PER_OWNER
 }
 
 /// What a statement or command comes to.
@@ -180,13 +184,14 @@ impl Session {
             Statement::Select { columns, expressions } => return self.select(columns, &expressions),
             Statement::Rows(of) => return self.rows(database, of),
             Statement::Insert(id) => return self.insert(database, id),
+            Statement::Sharded(sharded) => return self.sharded(database, &sharded),
             Statement::Nothing => return Answer::Rows { columns: vec!["1".to_owned()], rows: Vec::new() },
             Statement::Replication(question) => {
                 let had = database.applied(self.lag);
                 return answer(&question, had, had);
             }
             Statement::Definition => return super::values::definition(),
-            Statement::Kill { .. } => {}
+            Statement::Kill { .. } | Statement::ShardDefinition => {}
         }
         Answer::OK
     }
@@ -235,7 +240,7 @@ impl Session {
         }
     }
 
-    fn commit(&mut self, database: &mut Database) {
+    pub(super) fn commit(&mut self, database: &mut Database) {
         if !self.pending.is_empty() {
             database.log.push((Instant::now(), self.pending.clone()));
             self.changes.note_committed(database.log.len() as u64);
@@ -265,7 +270,7 @@ impl Session {
         let late = usize::try_from(database.applied(self.lag)).unwrap_or(usize::MAX);
         let applied = database.log.iter().take(late).flat_map(|(_, rows)| rows);
         let all: BTreeSet<u64> = applied.chain(&self.pending).copied().collect();
-        let own = all.into_iter().filter(|id| owner(*id) == of);
+        let own = all.into_iter().filter(|id| owner(*id) == of && !is_sharded(*id));
         let rows = own.map(|id| vec![Some(id.to_string())]).collect();
         Answer::Rows { columns: vec!["id".to_owned()], rows }
     }
@@ -286,7 +291,7 @@ impl Session {
     }
 
     /// What reads or writes a table opens one without autocommit.
-    const fn open_transaction(&mut self) {
+    pub(super) const fn open_transaction(&mut self) {
         self.in_transaction |= !self.autocommit;
     }
 }

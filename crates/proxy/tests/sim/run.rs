@@ -15,9 +15,10 @@ use tokio::time::sleep;
 
 use super::client::Player;
 use super::dice::Dice;
+use super::faults::Faults;
 use super::server::serve;
 use super::tape::{BASIS, Transcript, add};
-use super::world::{Faults, World};
+use super::world::World;
 
 /// Seeds that a test run plays.
 const SEEDS: u64 = 256;
@@ -88,6 +89,18 @@ fn an_answer_of_another_session_is_noticed() {
     }
 }
 
+#[test]
+fn a_row_of_another_session_is_noticed_at_shards() {
+    let faults = Faults { swapped_at_shards: 5, ..Faults::default() };
+    let worlds = (0..).map(|seed| World::with(seed, Dice::new(seed), faults));
+    // A drain may leave too little time.
+    let has_enough = |world: &Rc<World>| world.scopes.shards.is_some() && !world.scopes.has_drain;
+    for world in worlds.filter(has_enough).take(8) {
+        let failure = play(&world).expect_err("a fault that was put in");
+        assert!(failure.contains("somebody else's"), "another failure: {failure}");
+    }
+}
+
 /// Plays a world to its end.
 fn play(world: &Rc<World>) -> Result<(), String> {
     note_panics();
@@ -137,7 +150,7 @@ fn check_end(world: &World, stage: &Stage) {
     }
     let free = stage.free_connections().len();
     let (mut open, mut waiting) = (0, 0);
-    for hostgroup in 0..2 {
+    for hostgroup in world.hostgroups() {
         let usage = stage.usage(hostgroup);
         open += usage.open as usize;
         waiting += usage.waiting;

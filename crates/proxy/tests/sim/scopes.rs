@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use super::dialect::Dialect;
 use super::dice::Dice;
+use super::gaps::CACHES;
+use super::sharding::Sharding;
 
 /// Features that are on.
 #[expect(clippy::struct_excessive_bools, reason = "features that are on or off, each by itself")]
@@ -20,6 +22,8 @@ pub(super) struct Scopes {
     pub(super) cached: Option<Cached>,
     /// Reads at the reader, which is late, see all writes that were acknowledged.
     pub(super) causal: Option<Causal>,
+    /// A table has its rows at two shards.
+    pub(super) shards: Option<Sharding>,
     /// The worker is asked to drain in the middle.
     pub(super) has_drain: bool,
     /// `mysql-max_stmts_per_connection`.
@@ -82,15 +86,18 @@ impl Scopes {
         self.cached.is_some().then(|| "s0".to_owned())
     }
 
-    pub(super) fn roll(dice: &Dice) -> Self {
+    pub(super) fn roll(seed: u64, dice: &Dice) -> Self {
         let causal = dice.one_in(5).then(|| Causal::roll(dice));
+        let shards = Sharding::roll(seed);
+        let may_cache = shards.is_none() || CACHES;
         Self {
             dialect: *dice.pick(&[Dialect::MariaDb, Dialect::MariaDb, Dialect::MySql8, Dialect::MySql9]),
             has_pipelines: dice.one_in(2),
             has_pins: dice.one_in(2),
             is_crowded: dice.one_in(4),
-            cached: dice.one_in(4).then(|| Cached::roll(dice)),
+            cached: dice.one_in(4).then(|| Cached::roll(dice)).filter(|_| may_cache),
             causal,
+            shards,
             has_drain: dice.one_in(8),
             statements_left: *dice.pick(&[1, 20, 20]),
             statements_together: *dice.pick(&[1, 4, 8, 8]),

@@ -11,10 +11,13 @@ use wire::command::{StmtExecute, StmtFetch};
 use wire::{Codec as _, StatusFlags, command, packet};
 
 use super::encode::Encoder;
+use super::gaps;
 use super::handles::{params, unknown};
 use super::model::{Answer, Session};
 use super::replication::{Question, answer};
+use super::sharding;
 use super::statement::{Statement, bind, parse};
+use super::swapped::swapped;
 use super::tape::Taped;
 use super::world::{Thread, World};
 
@@ -92,7 +95,7 @@ impl Connection {
                 self.session.prepared.remove(handle(body));
                 Then::Go
             }
-            _ if self.world.happens(self.world.faults.lost) => self.lose(kind, body).await,
+            _ if self.world.loses(body, self.session.in_transaction) => self.lose(kind, body).await,
             _ => {
                 let reply = self.reply(kind, body).await;
                 self.send(&reply).await
@@ -104,7 +107,10 @@ impl Connection {
     async fn lose(&mut self, kind: Kind, body: &[u8]) -> Then {
         if self.world.dice.one_in(2) {
             let reply = self.reply(kind, body).await;
-            let len = self.world.dice.place(reply.len() + 1);
+            let mut len = self.world.dice.place(reply.len() + 1);
+            if self.world.scopes.shards.is_some() && !gaps::may_cut(kind, body) {
+                len = 0;
+            }
             let _ = self.packets.write_bytes(&reply[..len]).await;
             self.world.note(format!("  [{}] is lost behind {len} bytes", self.id));
         } else {
@@ -166,14 +172,14 @@ impl Connection {
     /// Waits for a transaction, as long as it is asked to.
     async fn replication(&self, question: &Question) -> Answer {
         let lag = self.session.lag;
-        let had = self.world.database.borrow().applied(lag);
+        let had = self.world.database_at(&self.name).borrow().applied(lag);
         if let Question::Has { number, wait: Some(wait) } = question
             && *number > had
         {
-            let left = self.world.database.borrow().until_applied(*number, lag);
+            let left = self.world.database_at(&self.name).borrow().until_applied(*number, lag);
             sleep(left.unwrap_or(*wait).min(*wait)).await;
         }
-        let database = self.world.database.borrow();
+        let database = self.world.database_at(&self.name).borrow();
         answer(question, had, database.applied(lag))
     }
 
@@ -243,13 +249,16 @@ impl Connection {
         if self.thread.query_is_killed.take() {
             return Answer::Error { code: 1317, message: "Query execution was interrupted".to_owned() };
         }
-        let mut database = self.world.database.borrow_mut();
+        if statement == Statement::ShardDefinition {
+            let answer = sharding::definition(self.world.scopes.dialect);
+            self.session.last.note(&answer);
+            return answer;
+        }
+        let swaps = self.world.swaps(&self.name, &statement);
+        let mut database = self.world.database_at(&self.name).borrow_mut();
         let answer = self.session.run(&mut database, statement);
         match answer {
-            Answer::Rows { columns, .. } if self.world.happens(self.world.faults.swapped) => {
-                let row = columns.iter().map(|_| Some("somebody else's".to_owned())).collect();
-                Answer::Rows { columns, rows: vec![row] }
-            }
+            Answer::Rows { columns, .. } if swaps => swapped(columns),
             _ => answer,
         }
     }
@@ -270,6 +279,7 @@ impl Connection {
         let columns = match bind(text, &vec!["0".to_owned(); params.into()]) {
             Some(Statement::Select { columns, .. }) => columns,
             Some(Statement::Rows(_)) => vec!["id".to_owned()],
+            Some(Statement::Sharded(sharded)) => sharded.columns(),
             Some(Statement::Pinned(pinned)) => pinned.column().into_iter().collect(),
             _ => Vec::new(),
         };

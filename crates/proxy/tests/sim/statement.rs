@@ -4,6 +4,7 @@ use upstream::Defaults;
 
 use super::pinned::{self, Pinned};
 use super::replication::{self, Question};
+use super::sharded::{self, Sharded};
 
 /// A statement, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,7 @@ pub(super) enum Statement {
     /// The rows of this owner.
     Rows(u64),
     Insert(u64),
+    Sharded(Sharded),
     Pinned(Pinned),
     /// A user variable gets a value in a query.
     Assign {
@@ -43,6 +45,8 @@ pub(super) enum Statement {
     Replication(Question),
     /// What a query cache asks of the table.
     Definition,
+    /// What the proxy asks of the sharded table.
+    ShardDefinition,
     /// A question of the proxy that has no row as its answer.
     Nothing,
 }
@@ -52,6 +56,9 @@ pub(super) fn parse(text: &str) -> Option<Statement> {
     let text = text.trim();
     if let Some(pinned) = pinned::parse(text) {
         return Some(Statement::Pinned(pinned));
+    }
+    if let Some(sharded) = sharded::parse(text) {
+        return Some(Statement::Sharded(sharded));
     }
     let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
     match first.to_ascii_uppercase().as_str() {
@@ -95,6 +102,9 @@ fn select(rest: &str) -> Option<Statement> {
     if rest.starts_with("'table', TABLE_TYPE, ENGINE FROM information_schema") {
         return Some(Statement::Definition);
     }
+    if rest.starts_with("CAST(0 AS BINARY), CAST(TABLE_TYPE AS BINARY)") {
+        return Some(Statement::ShardDefinition);
+    }
     if [true, false]
         .map(Defaults::question)
         .iter()
@@ -105,8 +115,8 @@ fn select(rest: &str) -> Option<Statement> {
     if let Some(question) = replication::parse(rest) {
         return Some(Statement::Replication(question));
     }
-    let asks_behind = rest.starts_with("'view', HEX(VIEW_DEFINITION)");
-    if asks_behind || rest.contains(" FROM DUAL WHERE ") {
+    let asks_behind = rest.starts_with("'view', HEX(VIEW_DEFINITION)") || rest.starts_with("CAST(IF(");
+    if asks_behind || rest.starts_with("CAST(2 AS BINARY)") || rest.contains(" FROM DUAL WHERE ") {
         return Some(Statement::Nothing);
     }
     if rest == "1 FROM (SELECT 1) AS pointsman" {

@@ -12,9 +12,12 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::dice::Dice;
+use super::faults::Faults;
 use super::freshness::Acknowledged;
+use super::gaps::SPLITS;
 use super::model::Database;
 use super::scopes::Scopes;
+use super::sharding::{HOSTGROUPS, number_of};
 use super::tape::{Tapes, Transcript};
 
 /// Events that a failure shows.
@@ -23,35 +26,8 @@ const EVENTS: usize = 400;
 /// Connections that a server takes, one of them.
 const CONNECTIONS: [u32; 5] = [1, 1, 2, 3, 8];
 
-/// What may go wrong, each once in so many times; 0 is never.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Faults {
-    /// A server is not reached; it may have closed its connections before.
-    pub(super) unreachable: u64,
-    /// A server closes a connection before, in or after an answer.
-    pub(super) lost: u64,
-    /// A statement takes long.
-    pub(super) slow: u64,
-    /// A client leaves in the middle of something.
-    pub(super) vanishing: u64,
-    /// A client kills what another does.
-    pub(super) kills: u64,
-    /// A server answers with another session's answer: what no proxy can mend, and every client
-    /// has to notice.
-    pub(super) swapped: u64,
-}
-
-impl Faults {
-    /// Whether servers close connections.
-    pub(super) const fn loses_connections(self) -> bool {
-        self.lost + self.unreachable > 0
-    }
-
-    /// Whether a client may hear errors that its statements do not explain.
-    pub(super) const fn explain_errors(self) -> bool {
-        self.unreachable + self.lost + self.kills > 0
-    }
-}
+/// The same where each session gets those that it asks for.
+const ROOM: u32 = 64;
 
 /// A connection of a server, as those see it who kill.
 #[derive(Debug, Default)]
@@ -86,6 +62,8 @@ pub(super) struct World {
     /// The writer is not reached before then.
     outage: Cell<Option<Instant>>,
     pub(super) database: RefCell<Database>,
+    /// What each shard has.
+    pub(super) shards: [RefCell<Database>; 2],
     pub(super) acknowledged: Acknowledged,
     pub(super) threads: RefCell<BTreeMap<u32, Rc<Thread>>>,
     threads_last: Cell<u32>,
@@ -107,26 +85,13 @@ impl World {
     /// The world of this seed.
     pub(super) fn new(seed: u64) -> Rc<Self> {
         let dice = Dice::new(seed);
-        let often = |dice: &Dice| *dice.pick(&[0, 0, 20, 60]);
-        // One in four is without faults: there every answer must be right.
-        let faults = if seed.is_multiple_of(4) {
-            Faults::default()
-        } else {
-            Faults {
-                unreachable: often(&dice),
-                lost: often(&dice),
-                slow: often(&dice),
-                vanishing: often(&dice),
-                kills: often(&dice),
-                swapped: 0,
-            }
-        };
+        let faults = Faults::roll(seed, &dice);
         Self::with(seed, dice, faults)
     }
 
     /// The world of this seed with these faults.
     pub(super) fn with(seed: u64, dice: Dice, faults: Faults) -> Rc<Self> {
-        let scopes = Scopes::roll(&dice);
+        let scopes = Scopes::roll(seed, &dice);
         let clients = if scopes.is_crowded { 8 } else { 2 };
         Rc::new(Self {
             seed,
@@ -135,7 +100,7 @@ impl World {
             steps: 20 + dice.below(60),
             capacity: *dice.pick(&[48, 1024, 16 * 1024]),
             server_capacity: *dice.pick(&[1024, 16 * 1024]),
-            is_split: scopes.causal.is_some() || dice.one_in(3),
+            is_split: (scopes.causal.is_some() || dice.one_in(3)) && (scopes.shards.is_none() || SPLITS),
             max_connections: Cell::new(if scopes.is_crowded { 2 } else { *dice.pick(&CONNECTIONS) }),
             reloads: *dice.pick(&[0, 0, 30]),
             reader_is_off: Cell::new(false),
@@ -144,6 +109,7 @@ impl World {
             is_draining: Cell::new(false),
             outage: Cell::new(None),
             database: RefCell::default(),
+            shards: Default::default(),
             acknowledged: Acknowledged::default(),
             threads: RefCell::default(),
             threads_last: Cell::new(100),
@@ -161,10 +127,11 @@ impl World {
     /// The proxy's configuration.
     pub(super) fn config(&self) -> Config {
         let mut config = Config::default();
+        let max_connections = if self.is_roomy() { ROOM } else { self.max_connections.get() };
         let server = |hostgroup_id, hostname: &str| Server {
             hostgroup_id,
             hostname: hostname.to_owned(),
-            max_connections: self.max_connections.get(),
+            max_connections,
             ..Server::default()
         };
         config.servers.push(server(0, "writer"));
@@ -198,6 +165,9 @@ impl World {
             config.pointsman.causal_reads = CausalReads::User;
             config.pointsman.causal_wait = causal.wait;
         }
+        if let Some(shards) = &self.scopes.shards {
+            shards.configure(&mut config, max_connections);
+        }
         config.variables.max_stmts_per_connection = self.scopes.statements_left;
         config.pointsman.statements_together = self.scopes.statements_together;
         config
@@ -214,9 +184,18 @@ impl World {
         if self.scopes.cached.is_some() && self.dice.one_in(2) { self.dice.below(2) } else { me }
     }
 
+    /// Whether there are shards, and whatever comes gets connections and answers.
+    pub(super) fn is_roomy(&self) -> bool {
+        self.scopes.shards.is_some() && !self.faults.explain_errors() && self.seed.is_multiple_of(4)
+    }
+
     /// Whether a session may wait in vain for a connection.
-    pub(super) const fn may_be_full(&self) -> bool {
-        self.is_split || self.reloads > 0 || self.faults.slow > 0
+    pub(super) fn may_be_full(&self) -> bool {
+        if self.is_roomy() { self.is_split && self.reloads > 0 } else { self.lacks_room() }
+    }
+
+    const fn lacks_room(&self) -> bool {
+        self.is_split || self.reloads > 0 || self.faults.slow > 0 || self.scopes.shards.is_some()
     }
 
     /// Another configuration: servers take other numbers of connections, or the reader no new ones.
@@ -227,6 +206,17 @@ impl World {
             self.reader_is_off.set(!self.reader_is_off.get());
         }
         self.config()
+    }
+
+    /// What a server has.
+    pub(super) fn database_at(&self, server: &str) -> &RefCell<Database> {
+        number_of(server).map_or(&self.database, |shard| &self.shards[shard])
+    }
+
+    /// Hostgroups that may have connections.
+    pub(super) fn hostgroups(&self) -> Vec<u32> {
+        let shards: &[u32] = if self.scopes.shards.is_some() { &HOSTGROUPS } else { &[] };
+        [&[0, 1], shards].concat()
     }
 
     /// Whether what happens once in `n` times happens now.
