@@ -24,9 +24,9 @@ impl Session {
         let Some(prepared) = prepared else { return self.decide_unknown(command) };
         let session = self.links.session(&self.state);
         let stays = prepared.is_at_home() || command.opens_cursor();
-        let moves = prepared.what.moves
-            && kind == Kind::StmtExecute
-            && (!stays || session.transaction.is_some_and(|hostgroup| hostgroup != prepared.home));
+        // It begins no transaction where it is.
+        let leaves = session.transaction.map_or(!session.autocommit, |hostgroup| hostgroup != prepared.home);
+        let moves = prepared.what.moves && kind == Kind::StmtExecute && (!stays || leaves);
         // Elsewhere it would be prepared as another statement.
         let means_the_same = prepared.what.modes == self.state.modes();
         let mut decided = match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {

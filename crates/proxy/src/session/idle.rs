@@ -94,7 +94,7 @@ impl Session {
         }
         if let Some(is_there) = self.links.take_back(&self.worker.upstream, hostgroup) {
             match self.links.connection().filter(|_| is_there) {
-                Some(link) => self.state.status = link.state().status,
+                Some(link) => self.state.set_status(link.state().status),
                 None => self.was_lent(hostgroup),
             }
         }

@@ -77,8 +77,7 @@ impl Session {
         if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
             return self.refuse_unserved(why).await;
         }
-        let text = self.io.whole_front().map(|payload| self.statement(payload).to_vec());
-        let text = text.unwrap_or_default();
+        let text = self.text_in_backlog().map(<[u8]>::to_vec).unwrap_or_default();
         let Some(form) = kill::parse(&text) else { return Ok(()) };
         let Target::Variable(name) = form.target else { return Ok(()) };
         self.links.hide_last_result(&mut self.state);
@@ -100,8 +99,7 @@ impl Session {
     /// Carries out the KILLs that the text in the backlog begins with, each of which names a
     /// session of the proxy. In their places the server gets what has come of them.
     pub(super) async fn kill_in_front(&mut self) -> Result<(), Ending> {
-        let text = self.io.whole_front().map(|payload| self.statement(payload).to_vec());
-        let text = text.unwrap_or_default();
+        let text = self.text_in_backlog().map(<[u8]>::to_vec).unwrap_or_default();
         let (mut rest, mut instead) = (&text[..], Vec::new());
         loop {
             let (form, behind) = match kill::in_front(rest) {

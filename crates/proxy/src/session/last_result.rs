@@ -88,8 +88,8 @@ impl Session {
         let told = match kind {
             Kind::Query => {
                 self.complete_front().await?;
-                let text = self.io.whole_front().map(|payload| self.statement(payload).to_vec());
-                with_numbers(&text.unwrap_or_default(), self.links.unknown_here(&self.state))
+                let text = self.text_in_backlog().unwrap_or_default();
+                with_numbers(text, self.links.unknown_here(&self.state))
             }
             // It is told when it is prepared.
             Kind::StmtExecute => None,

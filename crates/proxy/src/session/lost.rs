@@ -96,10 +96,7 @@ impl Session {
         let is_executed =
             |text: &&[u8]| Condition::of(text).is_none_or(|(_, condition)| condition.holds_everywhere());
         let statement = match kind {
-            Kind::Query => {
-                let text = self.io.whole_front().map(|payload| self.statement(payload));
-                text.filter(is_executed).map(StatementKind::of)
-            }
+            Kind::Query => self.text_in_backlog().filter(is_executed).map(StatementKind::of),
             Kind::StmtExecute => {
                 let prepared =
                     self.state.prepared.as_ref().zip(statement_id(payload)).and_then(|(all, id)| all.get(id));

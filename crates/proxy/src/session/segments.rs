@@ -251,7 +251,7 @@ impl At<'_> {
         match self.backend.connection_mut().read_setup(input) {
             Ok((read, told)) => {
                 if let Some(status) = told {
-                    self.state.status = status;
+                    self.state.set_status(status);
                     self.backend.connection_mut().state_mut().status = status;
                 }
                 input.get(read..)

@@ -167,9 +167,15 @@ impl SessionState {
         }
     }
 
+    /// A connection says this of the session. A transaction that has not begun at a server is open
+    /// for its client.
+    pub(super) fn set_status(&mut self, status: StatusFlags) {
+        self.status = if self.begins_later() { status | StatusFlags::IN_TRANSACTION } else { status };
+    }
+
     /// The session begins to use a connection that is as it would have it.
     pub(super) fn begin_at(&mut self, identity: &Identity, connection: &Connection) {
-        self.status = connection.state().status;
+        self.set_status(connection.state().status);
         if connection.tells_ages() {
             self.take_out_ages(identity);
         }
@@ -181,7 +187,7 @@ impl SessionState {
         self.gtids.get_or_insert_with(|| Box::new(gtids(identity)));
     }
 
-    /// Whether a transaction is open over the connection in use, as far as the client knows.
+    /// Whether a transaction is open over the connection in use or begins later.
     pub(super) const fn in_transaction(&self) -> bool {
         self.status.contains(StatusFlags::IN_TRANSACTION)
     }

@@ -119,7 +119,7 @@ impl Session {
                 self.links.away.others.push(backend);
             }
         }
-        self.state.status &= OF_SESSION;
+        self.state.set_status(self.state.status & OF_SESSION);
     }
 
     /// Takes the connection to this hostgroup that was released, if there is one and its server
@@ -134,7 +134,7 @@ impl Session {
         if input.is_ready() {
             return self.lose_other(&other, Gone::Closed);
         }
-        self.state.status = other.connection().state().status;
+        self.state.set_status(other.connection().state().status);
         self.control.about.set_backend(Some(&other));
         self.links.in_use = Some(other);
         Ok(())
@@ -245,7 +245,7 @@ impl Session {
     pub(super) fn lose_backend(&mut self) {
         self.links.drop_in_use();
         self.control.about.set_backend(None);
-        self.state.status &= OF_SESSION;
+        self.state.set_status(self.state.status & OF_SESSION);
         self.state.past.remove(Past::IN_TRANSACTION);
         self.control.set_pin(None, self.worker.now());
     }

@@ -194,7 +194,7 @@ impl Session {
     }
 
     /// The text of the `COM_QUERY` in the backlog, if it is one, and whole.
-    fn text_in_backlog(&self) -> Option<&[u8]> {
+    pub(super) fn text_in_backlog(&self) -> Option<&[u8]> {
         let command = self.io.command(self.capabilities()).filter(Command::is_whole)?;
         (command.kind == Kind::Query).then(|| command.text())
     }

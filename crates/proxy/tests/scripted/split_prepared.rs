@@ -283,6 +283,30 @@ fn c17_an_execution_in_a_transaction_leaves_a_cursor_elsewhere() {
     });
 }
 
+/// Without autocommit an execution begins a transaction, with a cursor as well: at the writer.
+#[test]
+fn c08_an_execution_begins_no_transaction_where_a_cursor_was() {
+    play(async || {
+        for cursor in [0, 1] {
+            let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+            let sql = b"SELECT a FROM t WHERE b = ?";
+            prepare(&mut client, &mut reader, sql, 7).await;
+            client.send_command(Kind::StmtExecute, &execute(7, 1)).await;
+            reader.expect_command(Kind::StmtExecute, &execute(7, 1)).await;
+            reader.ok().await;
+            client.expect_ok().await;
+            writer.status -= StatusFlags::AUTOCOMMIT;
+            run(&mut client, &mut writer, "SET autocommit=0").await;
+            client.send_command(Kind::StmtExecute, &execute(7, cursor)).await;
+            writer.expect_command(Kind::StmtPrepare, sql).await;
+            prepared(&mut writer, 2).await;
+            writer.expect_command(Kind::StmtExecute, &execute(2, cursor)).await;
+            writer.ok().await;
+            client.expect_ok().await;
+        }
+    });
+}
+
 #[test]
 fn a_reset_of_a_statement_tells_of_the_transaction() {
     play(async || {

@@ -369,9 +369,7 @@ impl Session {
 
     /// Whether all that a server gets goes over one connection: a transaction is open, or begins.
     pub(super) fn has_one_connection(&self) -> bool {
-        self.state.in_transaction()
-            || self.state.begins_later()
-            || !self.state.status.contains(StatusFlags::AUTOCOMMIT)
+        self.state.in_transaction() || !self.state.status.contains(StatusFlags::AUTOCOMMIT)
     }
 }
 

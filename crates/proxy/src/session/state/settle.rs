@@ -142,7 +142,7 @@ impl SessionState {
         // Without `autocommit`, a savepoint is a transaction of which servers do not tell.
         let has_savepoint = link.pins.holds(Pin::Transaction);
         link.status = if has_savepoint { told | StatusFlags::IN_TRANSACTION } else { told };
-        self.status = link.status;
+        self.set_status(link.status);
         let is_told =
             outcome.status().is_some() || matches!(outcome.end, End::Err { code: ER_LOCK_DEADLOCK });
         self.past.set(Past::UNSURE, !is_told);
