@@ -26,7 +26,7 @@ impl Session {
         let hostgroup = self.state.here;
         let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
             for left in self.links.left_as(&self.state, id) {
-                self.close_as(left).await?;
+                self.links.close_as(&self.worker, left).await?;
             }
             return Ok(());
         };

@@ -82,7 +82,7 @@ impl Session {
                     return self.send_answers(cx).map(Some);
                 }
                 Look::Miss(leader) => {
-                    let passed = self.rows_passed(command, &decided);
+                    let passed = self.state.rows_passed(command, &decided);
                     self.send_missed(command.kind, asked, leader, passed, &mut decided);
                 }
                 Look::Pass => self.send_to_target(&asked, &mut decided),
@@ -129,7 +129,7 @@ impl Session {
                     return Ok(true);
                 }
                 Look::Miss(leader) => {
-                    let passed = self.rows_passed(command, decided);
+                    let passed = self.state.rows_passed(command, decided);
                     self.send_missed(kind, asked, leader, passed, decided);
                     return Ok(false);
                 }
@@ -157,7 +157,7 @@ impl Session {
                 // It has taken too long: this session sends it as well.
                 Some(false) => {
                     self.worker.counts.cache.borrow_mut().missed(asked.row, miss);
-                    let passed = self.rows_passed(command, decided);
+                    let passed = self.state.rows_passed(command, decided);
                     self.send_missed(kind, asked, None, passed, decided);
                     return Ok(false);
                 }

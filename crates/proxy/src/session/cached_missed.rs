@@ -15,41 +15,12 @@ use super::cached::Look;
 use super::cached_asked::Asked;
 use super::decided::Decided;
 use super::execute::keeps_definitions;
+use super::state::SessionState;
 use crate::state::Setting;
 use crate::taps::cache_fill::{CacheFill, Filling};
 use crate::worker::Worker;
 
 impl Session {
-    /// How many rows in front of the answer to a query `FOUND_ROWS()` counts, or why the answer is
-    /// not stored, by what no digest tells.
-    pub(super) fn rows_passed(&self, command: Command<'_>, decided: &Decided) -> Result<u64, NotStored> {
-        let state = &*self.state;
-        if !command.is_whole() {
-            return Err(NotStored::FoundRows);
-        }
-        let modes = Modes {
-            no_backslash_escapes: state.reading().no_backslash_escapes,
-            ansi_quotes: state.status.contains(StatusFlags::ANSI_QUOTES),
-            ..Modes::default()
-        };
-        let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
-        let text = rewritten.unwrap_or_else(|| self.state.text_of(command));
-        if depends_on_values(text) {
-            return Err(NotStored::Values);
-        }
-        let passed = match FoundRows::of(text, modes) {
-            FoundRows::Sent => Some(0),
-            FoundRows::SentUnlessLimited => {
-                let is_limit = |setting: &Setting| *setting.key == *"sql_select_limit";
-                (!state.shared_settings().since(0).any(is_limit)).then_some(0)
-            }
-            FoundRows::Behind(Offset::Number(rows)) => Some(rows),
-            FoundRows::Behind(Offset::Parameter(at)) => state.value_of(command, at),
-            FoundRows::Unknown => None,
-        };
-        passed.ok_or(NotStored::FoundRows)
-    }
-
     /// The answer is not there, because of `miss`: what becomes of the query.
     pub(super) fn missed(&self, asked: &Asked, now_ms: u64, miss: Miss, stats: &mut Stats) -> Look {
         if miss == Miss::Invalidated {
@@ -159,6 +130,38 @@ impl Session {
         };
         let fill = CacheFill::new(cache, &self.worker.counts, filling);
         self.flight().taps.set_fill(fill);
+    }
+}
+
+impl SessionState {
+    /// How many rows in front of the answer to a query `FOUND_ROWS()` counts, or why the answer is
+    /// not stored, by what no digest tells.
+    pub(super) fn rows_passed(&self, command: Command<'_>, decided: &Decided) -> Result<u64, NotStored> {
+        let state = self;
+        if !command.is_whole() {
+            return Err(NotStored::FoundRows);
+        }
+        let modes = Modes {
+            no_backslash_escapes: state.reading().no_backslash_escapes,
+            ansi_quotes: state.status.contains(StatusFlags::ANSI_QUOTES),
+            ..Modes::default()
+        };
+        let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
+        let text = rewritten.unwrap_or_else(|| self.text_of(command));
+        if depends_on_values(text) {
+            return Err(NotStored::Values);
+        }
+        let passed = match FoundRows::of(text, modes) {
+            FoundRows::Sent => Some(0),
+            FoundRows::SentUnlessLimited => {
+                let is_limit = |setting: &Setting| *setting.key == *"sql_select_limit";
+                (!state.shared_settings().since(0).any(is_limit)).then_some(0)
+            }
+            FoundRows::Behind(Offset::Number(rows)) => Some(rows),
+            FoundRows::Behind(Offset::Parameter(at)) => state.value_of(command, at),
+            FoundRows::Unknown => None,
+        };
+        passed.ok_or(NotStored::FoundRows)
     }
 }
 

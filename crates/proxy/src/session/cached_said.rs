@@ -14,6 +14,7 @@ use wire::StatusFlags;
 
 use super::Session;
 use super::decided::Decided;
+use super::state::SessionState;
 use crate::cached::Policy;
 use crate::routing::Reading;
 
@@ -88,7 +89,7 @@ impl Session {
         if let Err(refusal) = judge(reading.as_ref(), policy.mode) {
             return Said::refused(refusal);
         }
-        if reading.as_ref().is_some_and(|reading| self.takes_today(reading, text, decided)) {
+        if reading.as_ref().is_some_and(|reading| self.state.takes_today(reading, text, decided)) {
             return Said::refused(Refusal::Volatile);
         }
         // A view may depend on the account.
@@ -103,18 +104,6 @@ impl Session {
             scope.add_definitions();
         }
         Said::new(scope, proof)
-    }
-
-    /// Whether a `TIME` among what a statement reads may become one of today.
-    fn takes_today(&self, reading: &Reads, text: &[u8], decided: &Decided) -> bool {
-        let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
-        let text = rewritten.unwrap_or(text);
-        let no_backslash_escapes = self.state.reading().no_backslash_escapes;
-        // Where sessions have `ANSI_QUOTES` is not always told.
-        [false, true].into_iter().any(|ansi_quotes| {
-            let modes = Modes { ansi_quotes, no_backslash_escapes, ..Modes::default() };
-            reading.clock.takes_today(text, modes)
-        })
     }
 
     /// The digest of a statement, if it tells all that privileges are checked for.
@@ -163,6 +152,20 @@ impl Session {
             }
         }
         scope
+    }
+}
+
+impl SessionState {
+    /// Whether a `TIME` among what a statement reads may become one of today.
+    fn takes_today(&self, reading: &Reads, text: &[u8], decided: &Decided) -> bool {
+        let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
+        let text = rewritten.unwrap_or(text);
+        let no_backslash_escapes = self.reading().no_backslash_escapes;
+        // Where sessions have `ANSI_QUOTES` is not always told.
+        [false, true].into_iter().any(|ansi_quotes| {
+            let modes = Modes { ansi_quotes, no_backslash_escapes, ..Modes::default() };
+            reading.clock.takes_today(text, modes)
+        })
     }
 }
 

@@ -43,7 +43,7 @@ impl Session {
         }
         let tables = self.tables_of(text, decided);
         let cache = &self.worker.shared.cache;
-        let reads = self.with_schemas(&tables.reads);
+        let reads = self.state.with_schemas(&tables.reads);
         let mut reading =
             cache.catalog.reading(self.worker.sight_of(account, hostgroup), &cache.versions, reads);
         reading.is_open |= !self.links.names_all(&self.state, text, &tables);
@@ -77,18 +77,12 @@ impl Session {
         if !self.links.names_all(&self.state, text, &tables) || names_written && tables.writes.is_empty() {
             return None;
         }
-        let writes = if names_written { self.with_schemas(&tables.writes) } else { Vec::new() };
+        let writes = if names_written { self.state.with_schemas(&tables.writes) } else { Vec::new() };
         let (cache, hostgroup) = (&self.worker.shared.cache, decided.target()?);
-        let reads = self.with_schemas(&tables.reads);
+        let reads = self.state.with_schemas(&tables.reads);
         let written = cache.catalog.written(self.sight(hostgroup), &cache.versions, writes, &reads);
         self.want(hostgroup, written.to_ask);
         written.tables
-    }
-
-    fn with_schemas(&self, tables: &[Table]) -> Vec<Table> {
-        let here = || Some(String::from_utf8_lossy(self.state.caller.schema()).into_owned());
-        let named = |table: &Table| Table { schema: table.schema.clone().or_else(here), ..table.clone() };
-        tables.iter().map(named).collect()
     }
 
     /// For whom definitions are known.
@@ -201,6 +195,14 @@ impl Session {
             self.worker.shared.cache.learn(learnt, now_ms);
         }
         Ok(more)
+    }
+}
+
+impl SessionState {
+    fn with_schemas(&self, tables: &[Table]) -> Vec<Table> {
+        let here = || Some(String::from_utf8_lossy(self.caller.schema()).into_owned());
+        let named = |table: &Table| Table { schema: table.schema.clone().or_else(here), ..table.clone() };
+        tables.iter().map(named).collect()
     }
 }
 

@@ -82,28 +82,6 @@ impl Session {
         !opened.is_some_and(|opened| is_proven(opened) || is_known())
     }
 
-    /// A decided command, with the application that an attribute of the statement names.
-    #[inline]
-    pub(super) fn with_application(&self, command: Command<'_>, mut decided: Decided) -> Decided {
-        if self.state.gtids.as_ref().is_some_and(|gtids| gtids.own.is_some())
-            && let Some(name) = self.named_by_attribute(command)
-        {
-            decided.name_application(name);
-        }
-        decided
-    }
-
-    /// The application that an attribute of the statement names.
-    fn named_by_attribute<'a>(&self, command: Command<'a>) -> Option<&'a str> {
-        let params = match command.statement() {
-            Some(id) => self.state.prepared.as_ref()?.get(id)?.params(),
-            None => 0,
-        };
-        let name =
-            command.attribute(CAUSAL_SCOPE, params).filter(|name| name.len() <= ATTRIBUTE_BYTES_MAX)?;
-        std::str::from_utf8(name).ok().filter(|name| !name.is_empty())
-    }
-
     /// Whose writes a statement must see.
     fn causal_scope_of(&self, verdict: Option<&Verdict>) -> CausalReads {
         let said = verdict.and_then(|verdict| verdict.causal_reads);
@@ -301,6 +279,30 @@ impl Session {
         } else {
             Known::Unsure
         }
+    }
+}
+
+impl SessionState {
+    /// A decided command, with the application that an attribute of the statement names.
+    #[inline]
+    pub(super) fn with_application(&self, command: Command<'_>, mut decided: Decided) -> Decided {
+        if self.gtids.as_ref().is_some_and(|gtids| gtids.own.is_some())
+            && let Some(name) = self.named_by_attribute(command)
+        {
+            decided.name_application(name);
+        }
+        decided
+    }
+
+    /// The application that an attribute of the statement names.
+    fn named_by_attribute<'a>(&self, command: Command<'a>) -> Option<&'a str> {
+        let params = match command.statement() {
+            Some(id) => self.prepared.as_ref()?.get(id)?.params(),
+            None => 0,
+        };
+        let name =
+            command.attribute(CAUSAL_SCOPE, params).filter(|name| name.len() <= ATTRIBUTE_BYTES_MAX)?;
+        std::str::from_utf8(name).ok().filter(|name| !name.is_empty())
     }
 }
 

@@ -45,7 +45,7 @@ impl Session {
             && self.links.loss(&self.state) == Loss::Nothing
             && !self.worker.settings().causal.wait.is_zero()
             && self.links.connection().is_some_and(upstream::Connection::may_pipeline)
-            && !self.is_reader_late()
+            && !self.links.is_reader_late(&self.worker)
     }
 
     /// Whether the backlog is one whole command, which is short and all that its server needs.

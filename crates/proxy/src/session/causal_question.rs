@@ -61,12 +61,6 @@ impl Session {
         }
     }
 
-    /// Whether the reader of the connection in use lacked writes when it was asked last.
-    pub(super) fn is_reader_late(&self) -> bool {
-        let applied = &self.worker.shared.causal.applied;
-        self.links.asked_server().is_some_and(|(machine, ..)| applied.is_late(&machine))
-    }
-
     /// The question to the server of the connection in use, which waits as long as this; nothing if
     /// no server of its kind has the tokens.
     pub(super) fn question(&self, awaited: &Awaited, wait: Duration) -> Option<Question> {
@@ -178,6 +172,14 @@ impl Session {
             Ok(replies) => Ok(replies.first().and_then(|reply| reply.only_row()).map(<[u8]>::to_vec)),
             Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
         }
+    }
+}
+
+impl Links {
+    /// Whether the reader of the connection in use lacked writes when it was asked last.
+    pub(super) fn is_reader_late(&self, worker: &Worker) -> bool {
+        let applied = &worker.shared.causal.applied;
+        self.asked_server().is_some_and(|(machine, ..)| applied.is_late(&machine))
     }
 }
 

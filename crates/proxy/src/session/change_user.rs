@@ -8,6 +8,7 @@ use wire::command::{self, Kind};
 use wire::frame::put_message;
 use wire::{Codec as _, StatusFlags};
 
+use super::links::Links;
 use super::{Session, state_of};
 use crate::audit;
 use crate::client::check::check_login;
@@ -17,6 +18,7 @@ use crate::control::Signal;
 use crate::ending::Ending;
 use crate::exchange::Exchange;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX};
+use crate::worker::Worker;
 use session::identity::{Account, Identity};
 use upstream::{Backend, LOST_AT_MARIADB, QUIT};
 
@@ -151,21 +153,23 @@ impl Session {
     async fn end_backend(&mut self) {
         self.links.part_with_others();
         if self.links.in_use.is_some() {
-            self.reset_and_quit().await;
+            self.links.reset_and_quit(&self.worker).await;
         }
         self.links.drop_in_use();
         self.control.about.set_backend(None);
     }
+}
 
-    async fn reset_and_quit(&mut self) {
+impl Links {
+    async fn reset_and_quit(&mut self, worker: &Worker) {
         let mut packets = Vec::new();
         put_message(&mut packets, 0, &[Kind::ResetConnection as u8]);
         packets.extend(QUIT);
-        let _ = poll_fn(|cx| Poll::Ready(self.links.send(cx, &packets))).await;
+        let _ = poll_fn(|cx| Poll::Ready(self.send(cx, &packets))).await;
         let answered = poll_fn(|cx| {
-            let Some(backend) = &mut self.links.in_use else { return Poll::Ready(()) };
+            let Some(backend) = &mut self.in_use else { return Poll::Ready(()) };
             // Whatever comes, or the end: old servers do not know the command.
-            let mut scratch = self.worker.net.scratch.borrow_mut();
+            let mut scratch = worker.net.scratch.borrow_mut();
             backend.connection_mut().poll_read(cx, &mut scratch).map(drop)
         });
         let _ = tokio::time::timeout(GOODBYE_MAX, answered).await;

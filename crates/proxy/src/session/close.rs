@@ -10,6 +10,7 @@ use super::Session;
 use super::links::Links;
 use crate::ending::Ending;
 use crate::error::Gone;
+use crate::worker::Worker;
 use upstream::{Backend, Connection, Kept};
 
 impl Session {
@@ -39,21 +40,15 @@ impl Session {
         }
     }
 
-    /// Closes the statement that the server of the backend in use knows as this.
-    pub(super) async fn close_as(&mut self, known_as: u32) -> Result<(), Ending> {
-        if let Some(link) = self.links.connection_mut() {
-            let packet = close(link, known_as);
-            self.worker.note_at_server(Kind::StmtClose);
-            poll_fn(|cx| Poll::Ready(self.links.send(cx, &packet))).await?;
-        }
-        Ok(())
-    }
-
     /// Closes the statement with this serial number at the server of a hostgroup, if it is there.
     pub(super) async fn close_at(&mut self, hostgroup: u32, serial: u64) -> Result<(), Ending> {
         if self.state.here == hostgroup && self.links.in_use.is_some() {
             let known_as = self.links.state_mut().and_then(|link| link.places.leave(serial));
-            return if let Some(known_as) = known_as { self.close_as(known_as).await } else { Ok(()) };
+            return if let Some(known_as) = known_as {
+                self.links.close_as(&self.worker, known_as).await
+            } else {
+                Ok(())
+            };
         }
         let Some(mut other) = self.links.take_other(hostgroup) else {
             if let Some((_, ticket)) = self.links.idle_at(hostgroup)
@@ -74,6 +69,18 @@ impl Session {
             Poll::Ready(Ok(n)) if n == packet.len() => self.links.away.others.push(other),
             // What has taken a part of a command, or none of it, is not to be used again.
             _ => self.lose_other(&other, Gone::Closed)?,
+        }
+        Ok(())
+    }
+}
+
+impl Links {
+    /// Closes the statement that the server of the backend in use knows as this.
+    pub(super) async fn close_as(&mut self, worker: &Worker, known_as: u32) -> Result<(), Ending> {
+        if let Some(link) = self.connection_mut() {
+            let packet = close(link, known_as);
+            worker.note_at_server(Kind::StmtClose);
+            poll_fn(|cx| Poll::Ready(self.send(cx, &packet))).await?;
         }
         Ok(())
     }

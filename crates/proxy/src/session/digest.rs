@@ -7,6 +7,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::decided::Decided;
+use super::state::SessionState;
 use crate::worker::Worker;
 use observe::digests::{Digests, Names, Place, Who};
 use observe::rows::NO_HOSTGROUP;
@@ -82,19 +83,21 @@ impl Session {
         let digests = &self.worker.counts.digests;
         let by_client = digests.is_by_client();
         if self.state.who.as_ref().is_none_or(|who| who.is_by_client() != by_client) {
-            self.state.who = Some(self.find_who(digests, by_client));
+            self.state.who = Some(self.state.find_who(digests, by_client));
         }
     }
+}
 
+impl SessionState {
     #[cold]
     fn find_who(&self, digests: &Digests, by_client: bool) -> Arc<Who> {
-        let client = match &*self.state.client_addr {
+        let client = match &*self.client_addr {
             _ if !by_client => "",
             // As ProxySQL calls clients of a Unix socket.
             "" => "localhost",
             address => address,
         };
-        let caller = &self.state.caller;
+        let caller = &self.caller;
         let names = [caller.user(), caller.schema(), client.as_bytes()];
         let [user, schema, client] = names.map(Arc::from);
         digests.who(Names { user, schema, client })

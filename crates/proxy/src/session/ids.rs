@@ -6,11 +6,13 @@ use wire::Codec as _;
 use wire::command::{Kind, ProcessKill};
 
 use super::Session;
+use super::links::Links;
 use super::state::Past;
 use crate::ending::Ending;
 use crate::limits::EXPLAINED_BYTES_MAX;
 use crate::statement::{self, Kill, Own};
 use crate::taps::listing::Listing;
+use crate::worker::Worker;
 use upstream::Full;
 
 /// What a command is to the proxy.
@@ -54,7 +56,7 @@ impl Session {
             _ => None,
         };
         let ours = ours.filter(|own| !self.needs_no_more(*own));
-        let ours = ours.or_else(|| self.names_threads(command).then_some(Own::Naming));
+        let ours = ours.or_else(|| self.links.names_threads(&self.worker, command).then_some(Own::Naming));
         ours.map_or(Look::Plain, Look::Ours)
     }
 
@@ -74,34 +76,6 @@ impl Session {
     /// A `KILL` of the session itself, with its id.
     pub(super) fn own_kill(&self, kill: Kill) -> Kill {
         Kill { id: self.identity.connection_id.into(), ..kill }
-    }
-
-    /// Whether a command has a statement that names sessions, in whose place a server needs its own
-    /// threads. Without a backend it is not known yet which.
-    fn names_threads(&self, command: Command<'_>) -> bool {
-        if self.links.in_use.is_some() {
-            return self.with_threads(command).is_some();
-        }
-        naming(command).is_some_and(statement::naming::is_one)
-    }
-
-    /// A command with a statement that names sessions, with their threads at the backend's server
-    /// in their place; `None` if it names none that has one there.
-    fn with_threads(&self, command: Command<'_>) -> Option<Vec<u8>> {
-        let (text, payload) = (naming(command)?, command.payload());
-        let server = &self.links.in_use.as_ref()?.server().endpoint().endpoint;
-        // A server that counts that far could be asked for the wrong one.
-        let thread = |session| {
-            self.worker
-                .shared
-                .upstream
-                .threads
-                .thread(server, session)
-                .filter(|&thread| thread < FIRST_CONNECTION_ID)
-        };
-        let translated = statement::naming::translated(text, thread)?;
-        let front = payload.get(..payload.len() - text.len())?;
-        Some([front, &translated].concat())
     }
 
     /// Whether the proxy deals with the command in the backlog itself, or may have to.
@@ -145,7 +119,8 @@ impl Session {
             }
         }
         let command = self.io.command(self.capabilities()).filter(Command::is_whole);
-        let named = command.and_then(|all| Some((all.payload().len(), self.with_threads(all)?)));
+        let named =
+            command.and_then(|all| Some((all.payload().len(), self.links.with_threads(&self.worker, all)?)));
         if let Some((len, named)) = named {
             self.io.splice_front(0..len, &named);
         }
@@ -165,6 +140,36 @@ impl Session {
             Some(absent) => listing.with(*absent),
             None => listing,
         });
+    }
+}
+
+impl Links {
+    /// A command with a statement that names sessions, with their threads at the backend's server
+    /// in their place; `None` if it names none that has one there.
+    fn with_threads(&self, worker: &Worker, command: Command<'_>) -> Option<Vec<u8>> {
+        let (text, payload) = (naming(command)?, command.payload());
+        let server = &self.in_use.as_ref()?.server().endpoint().endpoint;
+        // A server that counts that far could be asked for the wrong one.
+        let thread = |session| {
+            worker
+                .shared
+                .upstream
+                .threads
+                .thread(server, session)
+                .filter(|&thread| thread < FIRST_CONNECTION_ID)
+        };
+        let translated = statement::naming::translated(text, thread)?;
+        let front = payload.get(..payload.len() - text.len())?;
+        Some([front, &translated].concat())
+    }
+
+    /// Whether a command has a statement that names sessions, in whose place a server needs its own
+    /// threads. Without a backend it is not known yet which.
+    fn names_threads(&self, worker: &Worker, command: Command<'_>) -> bool {
+        if self.in_use.is_some() {
+            return self.with_threads(worker, command).is_some();
+        }
+        naming(command).is_some_and(statement::naming::is_one)
     }
 }
 

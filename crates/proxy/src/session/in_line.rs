@@ -55,7 +55,7 @@ impl Session {
         let now @ (began, uptime) = worker.shared.now();
         let asker = self.links.asker(&self.state, &self.identity, self.flight.ahead);
         // If another hostgroup may do it as well, servers that do not work are not waited for.
-        let full = self.full(hostgroup, self.flight.decided.as_ref());
+        let full = self.state.full(hostgroup, self.flight.decided.as_ref());
         let whom = Whom { asker: Some(&asker), ..Whom::of(&self.identity.account.user) };
         let line = match take(&worker, hostgroup, uptime, |_| false, full, &whom) {
             Some(Place::Spare(entry)) => match take_at_once(&worker, hostgroup, entry, &asker) {

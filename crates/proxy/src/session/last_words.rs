@@ -13,15 +13,18 @@ use wire::frame::{HEADER_LEN, Header};
 use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
+use super::links::Links;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::no_connection;
 use crate::limits::{ERROR_MESSAGE_BYTES_MAX, LINGER_MAX};
+use crate::worker::Worker;
 
 impl Session {
     /// Reads the backend's error, if it is one, as the last thing that the client hears.
     pub(super) async fn last_words(&mut self, answer_seq: Option<u8>) -> Ending {
-        let error = tokio::time::timeout(LINGER_MAX, self.read_error()).await.ok().flatten();
+        let error =
+            tokio::time::timeout(LINGER_MAX, self.links.read_error(&self.worker)).await.ok().flatten();
         let Some(backend) = &self.links.in_use else { return no_connection() };
         let server = backend.server().endpoint();
         let said = error.as_deref().and_then(|packet| error_text(packet.get(HEADER_LEN..)?));
@@ -35,14 +38,16 @@ impl Session {
             (None, None) => Ending::Silent,
         }
     }
+}
 
+impl Links {
     /// The backend's next packet, if it is a whole ERR packet.
-    async fn read_error(&mut self) -> Option<Vec<u8>> {
+    async fn read_error(&mut self, worker: &Worker) -> Option<Vec<u8>> {
         let mut packet = Vec::new();
         while packet.len() < whole(&packet)? {
-            let backend = self.links.in_use.as_mut()?;
+            let backend = self.in_use.as_mut()?;
             let n = poll_fn(|cx| {
-                let mut scratch = self.worker.net.scratch.borrow_mut();
+                let mut scratch = worker.net.scratch.borrow_mut();
                 let n = ready!(backend.connection_mut().poll_read(cx, &mut scratch)).unwrap_or(0);
                 packet.extend_from_slice(scratch.get(..n).unwrap_or_default());
                 Poll::Ready(n)

@@ -129,7 +129,7 @@ impl Session {
         let same = self.state.prepared.as_ref().is_some_and(|all| all.is_same(id, statement, &reply.bytes));
         if !same {
             // It must not be executed there.
-            self.close_as(statement.id).await?;
+            self.links.close_as(&self.worker, statement.id).await?;
             return Ok(Err(NotPrepared::Changed));
         }
         if let (Some(all), Some(link)) = (&self.state.prepared, self.links.state_mut()) {

@@ -13,6 +13,7 @@ use wire::packet::Cells;
 use super::Session;
 use super::decided::Decided;
 use super::routines::modes_of;
+use super::state::SessionState;
 use crate::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX};
 use crate::relations::{Behind, Relation, Whose};
 use crate::state::marks::prepared_text;
@@ -66,7 +67,7 @@ impl Session {
     /// What is behind the tables of a statement, if that is not nothing.
     fn behind(&self, decided: &Decided, text: &[u8]) -> Option<Unseen> {
         let (relations, now) = self.worker.relations();
-        let whose = self.whose(decided.hostgroup());
+        let whose = self.state.whose(decided.hostgroup());
         let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
         let digest =
             decided.digest().filter(|_| rewritten.is_none() && self.worker.digest_has_tables(decided));
@@ -96,9 +97,11 @@ impl Session {
         }
         Some(Unseen::Unknown(Box::new(Calls::of_tables(all))))
     }
+}
 
+impl SessionState {
     pub(super) fn whose(&self, hostgroup: u32) -> Whose<'_> {
-        Whose { caller: &self.state.caller, hostgroup }
+        Whose { caller: &self.caller, hostgroup }
     }
 }
 

@@ -184,7 +184,7 @@ impl Session {
                 Decided::plainly_to(session.transaction.unwrap_or(usual))
             }
         };
-        Some(self.with_application(command, decided))
+        Some(self.state.with_application(command, decided))
     }
 
     /// What is decided about a statement.

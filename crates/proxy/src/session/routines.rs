@@ -136,7 +136,7 @@ impl Session {
 
     /// Whether another session has found out that nothing is behind the name of this table.
     fn is_known_to_be_harmless(&self, code: &Code, hostgroup: u32) -> bool {
-        let whose = self.whose(hostgroup);
+        let whose = self.state.whose(hostgroup);
         let (relations, now) = self.worker.relations();
         let behind = |relation| relations.behind(whose, relation, now);
         matches!(code, Code::Behind(relation) if behind(relation) == Some(Behind::Nothing))
@@ -185,7 +185,7 @@ impl Session {
     }
 
     fn note_behind(&self, relation: &Relation, behind: Behind, version: u64) {
-        let whose = self.whose(self.state.here);
+        let whose = self.state.whose(self.state.here);
         let (relations, now) = self.worker.relations();
         relations.note(whose, relation, behind, (version, now));
     }

@@ -12,6 +12,7 @@ use super::backlog::front;
 use super::decided::{Decided, Next, Reply};
 use super::phase::Phase;
 use super::route::NEEDS_LAST_ID;
+use super::state::SessionState;
 use super::state::prepared::Registry;
 use super::stop::Stop;
 use crate::ending::Ending;
@@ -213,20 +214,11 @@ impl Session {
             return Box::pin(self.reach_with_begin(decided)).await;
         }
         let hostgroup = decided.hostgroup();
-        let full = self.full(hostgroup, Some(decided));
+        let full = self.state.full(hostgroup, Some(decided));
         match self.go_to(hostgroup, full).await? {
             Ok(()) => Ok(hostgroup),
             Err(why) => Box::pin(self.reach_instead(why, decided)).await,
         }
-    }
-
-    /// Whether the search for a server of this hostgroup waits for servers that do not work: not if
-    /// another hostgroup may do in its place.
-    pub(super) fn full(&self, hostgroup: u32, decided: Option<&Decided>) -> Full {
-        let is_split = decided.is_some_and(Decided::is_split);
-        let has_instead = self.state.instead_of(hostgroup, is_split).is_some()
-            || decided.is_some_and(Decided::may_need_no_writer);
-        if has_instead { Full::Elsewhere } else { Full::TryAgain }
     }
 
     /// Goes on with a command that has found no server where it was to go, because of `why`.
@@ -314,5 +306,16 @@ impl Session {
         self.reply_error(seq, error).await?;
         self.answered_here(error.code());
         Ok(())
+    }
+}
+
+impl SessionState {
+    /// Whether the search for a server of this hostgroup waits for servers that do not work: not if
+    /// another hostgroup may do in its place.
+    pub(super) fn full(&self, hostgroup: u32, decided: Option<&Decided>) -> Full {
+        let is_split = decided.is_some_and(Decided::is_split);
+        let has_instead = self.instead_of(hostgroup, is_split).is_some()
+            || decided.is_some_and(Decided::may_need_no_writer);
+        if has_instead { Full::Elsewhere } else { Full::TryAgain }
     }
 }

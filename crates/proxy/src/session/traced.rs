@@ -9,6 +9,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::decided::Decided;
+use super::state::SessionState;
 use crate::taps::observe::is_question;
 use observe::running::Traced;
 
@@ -54,16 +55,18 @@ impl Session {
         };
         let text = self.shown(command);
         Traced {
-            parent: self.parent(command),
+            parent: self.state.parent(command),
             rule,
             waiting_since: None,
             shows_digest: !self.state.reading().shows_literals(text),
         }
     }
+}
 
+impl SessionState {
     /// The parent in the attributes of a command. A long one may not have all of them yet.
     fn parent(&self, command: Command<'_>) -> Option<Parent> {
-        let all = self.state.prepared.as_ref();
+        let all = self.prepared.as_ref();
         let params = command.statement().and_then(|id| Some(all?.get(id)?.params()));
         let params = params.or((command.kind == Kind::Query).then_some(0))?;
         Parent::parse(command.attribute(Parent::ATTRIBUTE, params)?)

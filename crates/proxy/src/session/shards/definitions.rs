@@ -23,7 +23,7 @@ impl Session {
         tree: &Tree,
         layout: &Layout,
     ) -> Result<(), Ending> {
-        let current = String::from_utf8_lossy(self.schema_of(command)).into_owned();
+        let current = String::from_utf8_lossy(self.state.schema_of(command)).into_owned();
         for (schema, name) in planner::plan::tables(tree, &command.text, &current) {
             let now = self.worker.shared.uptime();
             let Some(table) = layout.table(&schema, &name) else { continue };

@@ -15,6 +15,7 @@ use sql::shape::Effects;
 use sql::{Modes, StatementKind};
 
 use super::super::links::Links;
+use super::super::state::SessionState;
 use super::Place;
 use super::command::Command;
 use super::defining::stopped;
@@ -139,7 +140,7 @@ impl Session {
         let way = match tree.read(text, &read) {
             Ok(_) => {
                 self.learn_definitions(command, &tree, layout).await?;
-                if command.asks_last_id() && self.names_sharded(command, &tree, layout) {
+                if command.asks_last_id() && self.state.names_sharded(command, &tree, layout) {
                     self.learn_last_id_at_home().await?;
                 }
                 self.with_ids(command, &tree, read, layout).await?
@@ -169,19 +170,12 @@ impl Session {
         layout: &Layout,
         way: Way,
     ) -> Result<Way, Ending> {
-        let schema = String::from_utf8_lossy(self.schema_of(command)).into_owned();
+        let schema = String::from_utf8_lossy(self.state.schema_of(command)).into_owned();
         let tree = Some(tree).filter(|tree| tree.root().is_some());
         let named =
             Named { text: &command.text, what: command.what, modes: read.modes, schema: &schema, tree };
         let stopped = self.stopped_behind(&named, &way, layout).await?;
         Ok(stopped.map_or(way, Way::Refused))
-    }
-
-    /// Whether a statement names a sharded table.
-    fn names_sharded(&self, command: &Command, tree: &Tree, layout: &Layout) -> bool {
-        let current = String::from_utf8_lossy(self.schema_of(command));
-        let named = planner::plan::tables(tree, &command.text, &current);
-        named.iter().any(|(schema, table)| layout.table(schema, table).is_some())
     }
 
     /// What is remembered of the plan of a query.
@@ -241,7 +235,7 @@ impl Session {
         ids: &[u64],
         use_it: impl FnOnce(&Request<'_>, Asker) -> T,
     ) -> Option<T> {
-        let schema = std::str::from_utf8(self.schema_of(command)).ok()?;
+        let schema = std::str::from_utf8(self.state.schema_of(command)).ok()?;
         let parameters = command.parameters();
         let definitions = self.worker.shards.tables();
         let request = Request {
@@ -347,26 +341,15 @@ impl Session {
         Ok(sample.map(|sample| sample.map(|branch| (branch, context))))
     }
 
-    /// The schema in which the names of a command are looked up.
-    pub(super) fn schema_of<'t>(&'t self, command: &'t Command) -> &'t [u8] {
-        command.context.as_ref().map_or(self.state.caller.schema(), |context| &context.schema)
-    }
-
     /// Whether a command is one of another schema than that of the session.
     fn is_elsewhere(&self, command: &Command) -> bool {
-        self.schema_of(command) != self.state.caller.schema()
-    }
-
-    /// `sql_select_limit`, if it is not the largest number.
-    fn select_limit(&self) -> Option<u64> {
-        let limit = self.state.settings().find(|(key, _)| *key == "sql_select_limit");
-        limit.and_then(|(_, text)| number_of(text)).filter(|limit| *limit < u64::MAX)
+        self.state.schema_of(command) != self.state.caller.schema()
     }
 
     /// What a remembered plan holds for, if texts are read like this.
     pub(super) fn holds(&self, read: Settings) -> Holds<'_> {
         let (schema, now) = (self.state.caller.schema(), self.worker.shared.uptime());
-        Holds { schema, read, select_limit: self.select_limit(), now }
+        Holds { schema, read, select_limit: self.state.select_limit(), now }
     }
 
     /// What a comment asks for, and what the session has set, that decides where a statement goes.
@@ -374,8 +357,8 @@ impl Session {
         Asked {
             ids: &[],
             names_all: false,
-            select_limit: self.select_limit(),
-            keeps_zero: self.has_mode(b"NO_AUTO_VALUE_ON_ZERO"),
+            select_limit: self.state.select_limit(),
+            keeps_zero: self.state.has_mode(b"NO_AUTO_VALUE_ON_ZERO"),
             choice: usize::try_from(self.worker.dice.roll() >> 1).unwrap_or_default(),
             shard: shard_hint(text),
             last_insert_id: match self.state.last.results.last_id() {
@@ -385,12 +368,6 @@ impl Session {
         }
     }
 
-    /// Whether the session has set a mode.
-    fn has_mode(&self, mode: &[u8]) -> bool {
-        let has = |text: &[u8]| text.windows(mode.len()).any(|part| part.eq_ignore_ascii_case(mode));
-        self.state.settings().any(|(key, text)| key.starts_with("sql_mode") && has(text))
-    }
-
     /// How texts of the session are read that are in this character set.
     pub(super) async fn read_settings(&self, charset: Charset) -> Option<Settings> {
         let catalog = &self.worker.shards;
@@ -398,20 +375,7 @@ impl Session {
             let version = self.worker.shared.server_version().await;
             catalog.set_dialect(Dialect::of(&version));
         }
-        Some(self.read_settings_for(catalog.dialect()?, charset))
-    }
-
-    /// The same for servers that read texts like this.
-    pub(super) fn read_settings_for(&self, dialect: Dialect, charset: Charset) -> Settings {
-        let reading = self.state.reading();
-        let modes = Modes {
-            ansi_quotes: self.has_mode(b"ANSI"),
-            no_backslash_escapes: reading.no_backslash_escapes,
-            charset,
-        };
-        let (pipes_as_concat, high_not_precedence) =
-            (self.has_mode(b"PIPES_AS_CONCAT") || modes.ansi_quotes, self.has_mode(b"HIGH_NOT_PRECEDENCE"));
-        Settings { modes, dialect, pipes_as_concat, high_not_precedence }
+        Some(self.state.read_settings_for(catalog.dialect()?, charset))
     }
 
     /// Why a statement cannot run at a shard in the state that the session is in.
@@ -438,6 +402,45 @@ impl Session {
             return refused("a lock by name", "it would be taken at one server only");
         }
         None
+    }
+}
+
+impl SessionState {
+    /// Whether the session has set a mode.
+    fn has_mode(&self, mode: &[u8]) -> bool {
+        let has = |text: &[u8]| text.windows(mode.len()).any(|part| part.eq_ignore_ascii_case(mode));
+        self.settings().any(|(key, text)| key.starts_with("sql_mode") && has(text))
+    }
+
+    /// The same for servers that read texts like this.
+    pub(super) fn read_settings_for(&self, dialect: Dialect, charset: Charset) -> Settings {
+        let reading = self.reading();
+        let modes = Modes {
+            ansi_quotes: self.has_mode(b"ANSI"),
+            no_backslash_escapes: reading.no_backslash_escapes,
+            charset,
+        };
+        let (pipes_as_concat, high_not_precedence) =
+            (self.has_mode(b"PIPES_AS_CONCAT") || modes.ansi_quotes, self.has_mode(b"HIGH_NOT_PRECEDENCE"));
+        Settings { modes, dialect, pipes_as_concat, high_not_precedence }
+    }
+
+    /// `sql_select_limit`, if it is not the largest number.
+    fn select_limit(&self) -> Option<u64> {
+        let limit = self.settings().find(|(key, _)| *key == "sql_select_limit");
+        limit.and_then(|(_, text)| number_of(text)).filter(|limit| *limit < u64::MAX)
+    }
+
+    /// Whether a statement names a sharded table.
+    fn names_sharded(&self, command: &Command, tree: &Tree, layout: &Layout) -> bool {
+        let current = String::from_utf8_lossy(self.schema_of(command));
+        let named = planner::plan::tables(tree, &command.text, &current);
+        named.iter().any(|(schema, table)| layout.table(schema, table).is_some())
+    }
+
+    /// The schema in which the names of a command are looked up.
+    pub(super) fn schema_of<'t>(&'t self, command: &'t Command) -> &'t [u8] {
+        command.context.as_ref().map_or(self.caller.schema(), |context| &context.schema)
     }
 }
 

@@ -57,7 +57,7 @@ impl Session {
         }
         let catalog = &self.worker.shards;
         let charset = self.state.charset.of_text(command.payload())?;
-        let read = self.read_settings_for(catalog.dialect()?, charset);
+        let read = self.state.read_settings_for(catalog.dialect()?, charset);
         let (settings, shared) = (self.worker.settings(), &self.worker.shared);
         let layout = settings.shards.as_ref()?;
         catalog.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
