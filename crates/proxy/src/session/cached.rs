@@ -256,8 +256,8 @@ impl Session {
             // It may have been sent before, in vain.
             (flight.paused, flight.absent) = (None, None);
         }
-        self.note_ruling(command, decided);
-        self.note_sighting(command, decided);
+        self.worker.note_ruling(&self.state, command, decided);
+        self.worker.note_sighting(&self.state, command, decided);
         if let Some(flag) = decided.orders.as_ref().and_then(|orders| orders.verdict.next_query_flag_in) {
             self.state.flag_in = flag;
         }
@@ -266,7 +266,7 @@ impl Session {
         let measured = self.measure_as(command, decided.plan.statement());
         let bytes = command.len();
         let measured = Measured { digest: decided.digest(), log: decided.log(), place, bytes, ..measured };
-        let text = if self.worker.logs() { self.shown(command) } else { &[] };
+        let text = if self.worker.logs() { self.state.shown(&self.worker, command) } else { &[] };
         self.begin_running(measured, text);
         self.note_traced_here(command, Some(decided));
         self.control.running.add_answered(answered);

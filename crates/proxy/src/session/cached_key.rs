@@ -64,7 +64,7 @@ impl Session {
             target.hostgroup
         };
         let source = self.worker.source_of(policy, hostgroup)?;
-        let (account, text) = (self.cache_account(Some(user)), state.text_of(command));
+        let (account, text) = (self.worker.cache_account(&self.state, Some(user)), state.text_of(command));
         let who = Who { account, class, hostgroups: [hostgroup, asked_at] };
         let said = self.said(&who, text, decided, &how, epoch);
         said.refusal.map_or(Ok(()), Err)?;
@@ -91,19 +91,6 @@ impl Session {
             epoch,
             said,
         })
-    }
-
-    /// The account that the session has at servers. `user` is that of its user alone, if it is
-    /// known.
-    pub(super) fn cache_account(&self, user: Option<Key>) -> Key {
-        let (worker, state) = (&*self.worker, &*self.state);
-        let settings = worker.settings();
-        // A server that gets the client's address may know the user as several accounts.
-        let is_by_address =
-            settings.config().server_options.iter().any(|one| one.proxy_protocol != ProxyProtocol::Off);
-        let address = if is_by_address { state.client_addr.as_bytes() } else { &[] };
-        user.filter(|_| !is_by_address)
-            .unwrap_or_else(|| account_of(&worker.shared.cache, &state.caller, address))
     }
 
     /// The key with the text that is sent, and the values with their types if it is prepared.
@@ -151,6 +138,21 @@ impl Session {
         }
         // Of such an execution the server leaves out columns that the client knows.
         Ok(key.number(prepared.definitions().ok_or(Refusal::KeepsColumns)?))
+    }
+}
+
+impl Worker {
+    /// The account that the session has at servers. `user` is that of its user alone, if it is
+    /// known.
+    pub(super) fn cache_account(&self, state: &SessionState, user: Option<Key>) -> Key {
+        let (worker, state) = (self, state);
+        let settings = worker.settings();
+        // A server that gets the client's address may know the user as several accounts.
+        let is_by_address =
+            settings.config().server_options.iter().any(|one| one.proxy_protocol != ProxyProtocol::Off);
+        let address = if is_by_address { state.client_addr.as_bytes() } else { &[] };
+        user.filter(|_| !is_by_address)
+            .unwrap_or_else(|| account_of(&worker.shared.cache, &state.caller, address))
     }
 }
 

@@ -17,6 +17,7 @@ use super::decided::Decided;
 use super::state::SessionState;
 use crate::cached::Policy;
 use crate::routing::Reading;
+use crate::worker::Worker;
 
 /// Who asks for an answer, and where.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +40,7 @@ impl Session {
         epoch: u64,
     ) -> Rc<Said> {
         let (worker, cache) = (&*self.worker, &*self.worker.shared.cache);
-        let about = self.about(who, text, decided, how);
+        let about = self.worker.about(&self.state, who, text, decided, how);
         let now = (epoch, worker.uptime_ms());
         if let Some(about) = &about
             && let Some(said) = worker.cached.memo.borrow().get(about, now, &cache.versions)
@@ -57,24 +58,6 @@ impl Session {
             worker.cached.memo.borrow_mut().put(about, validity, Rc::clone(&said));
         }
         said
-    }
-
-    /// What all depends on that is said about a statement, if its digest tells its tables.
-    fn about(&self, who: &Who, text: &[u8], decided: &Decided, how: &Cached) -> Option<About<Policy>> {
-        let Reading { no_backslash_escapes, two_byte_quotes } = self.state.reading();
-        if no_backslash_escapes || two_byte_quotes || may_quote_names(text) || is_rewritten(decided) {
-            return None;
-        }
-        let Cached { policy, .. } = how;
-        let &Who { account, class, hostgroups } = who;
-        Some(About {
-            digest: self.worker.routing.borrow().routes().sound(decided.digest(), decided.screened.clear)?,
-            account,
-            class,
-            hostgroups,
-            policy: Policy { mode: policy.mode, scope: policy.scope, source: policy.source },
-            tells_names: self.digest_tells_names(decided),
-        })
     }
 
     fn find_out(
@@ -110,14 +93,7 @@ impl Session {
     fn telling_digest(&self, decided: &Decided) -> Option<u64> {
         let routing = self.worker.routing.borrow();
         let digest = routing.routes().sound(decided.digest(), decided.screened.clear);
-        digest.filter(|_| self.digest_tells_names(decided))
-    }
-
-    /// Whether a digest tells names. With `ANSI_QUOTES` it does not.
-    fn digest_tells_names(&self, decided: &Decided) -> bool {
-        !decided.is_rewritten
-            && !self.state.status.contains(StatusFlags::ANSI_QUOTES)
-            && !self.worker.shared.cache.is_bypassed()
+        digest.filter(|_| self.worker.digest_tells_names(&self.state, decided))
     }
 
     /// The tables of a statement that comes with this text, unless rules have rewritten it.
@@ -152,6 +128,40 @@ impl Session {
             }
         }
         scope
+    }
+}
+
+impl Worker {
+    /// Whether a digest tells names. With `ANSI_QUOTES` it does not.
+    fn digest_tells_names(&self, state: &SessionState, decided: &Decided) -> bool {
+        !decided.is_rewritten
+            && !state.status.contains(StatusFlags::ANSI_QUOTES)
+            && !self.shared.cache.is_bypassed()
+    }
+
+    /// What all depends on that is said about a statement, if its digest tells its tables.
+    fn about(
+        &self,
+        state: &SessionState,
+        who: &Who,
+        text: &[u8],
+        decided: &Decided,
+        how: &Cached,
+    ) -> Option<About<Policy>> {
+        let Reading { no_backslash_escapes, two_byte_quotes } = state.reading();
+        if no_backslash_escapes || two_byte_quotes || may_quote_names(text) || is_rewritten(decided) {
+            return None;
+        }
+        let Cached { policy, .. } = how;
+        let &Who { account, class, hostgroups } = who;
+        Some(About {
+            digest: self.routing.borrow().routes().sound(decided.digest(), decided.screened.clear)?,
+            account,
+            class,
+            hostgroups,
+            policy: Policy { mode: policy.mode, scope: policy.scope, source: policy.source },
+            tells_names: self.digest_tells_names(state, decided),
+        })
     }
 }
 

@@ -80,14 +80,10 @@ impl Session {
         let writes = if names_written { self.state.with_schemas(&tables.writes) } else { Vec::new() };
         let (cache, hostgroup) = (&self.worker.shared.cache, decided.target()?);
         let reads = self.state.with_schemas(&tables.reads);
-        let written = cache.catalog.written(self.sight(hostgroup), &cache.versions, writes, &reads);
+        let written =
+            cache.catalog.written(self.worker.sight(&self.state, hostgroup), &cache.versions, writes, &reads);
         self.want(hostgroup, written.to_ask);
         written.tables
-    }
-
-    /// For whom definitions are known.
-    fn sight(&self, hostgroup: u32) -> Sight {
-        self.worker.sight_of(self.cache_account(None), hostgroup)
     }
 
     /// These definitions are to be asked for.
@@ -143,7 +139,7 @@ impl Session {
         let wanted = self.worker.cached.to_learn.borrow_mut().remove(&self.control.id());
         let Some(ToLearn { hostgroup, tables: mut all }) = wanted else { return Ok(()) };
         // Where many sessions need a definition, one of them asks.
-        all.retain(|table| !self.is_learnt(hostgroup, table));
+        all.retain(|table| !self.worker.is_learnt(&self.state, hostgroup, table));
         let mut asked = 0;
         let now = self.worker.now();
         let knows = |link: &mut Connection| link.defaults().keep_answers(now).is_some();
@@ -160,7 +156,7 @@ impl Session {
             asked = all.len();
             for table in more {
                 let is_new = all.len() < TABLES_MAX && is_askable(&table) && !all.contains(&table);
-                if is_new && !self.is_learnt(hostgroup, &table) {
+                if is_new && !self.worker.is_learnt(&self.state, hostgroup, &table) {
                     all.push(table);
                 }
             }
@@ -168,11 +164,6 @@ impl Session {
         // Now it is known how many rows the statement before had, and not in front of a question
         // about a later one. MySQL warns of `FOUND_ROWS()`.
         if self.links.has_own_warnings() { self.forget_warnings().await } else { Ok(()) }
-    }
-
-    fn is_learnt(&self, hostgroup: u32, table: &Table) -> bool {
-        let cache = &self.worker.shared.cache;
-        cache.catalog.knows(self.sight(hostgroup), &cache.versions, table)
     }
 
     /// Asks for these definitions. Returns the tables that they lead to.
@@ -186,7 +177,7 @@ impl Session {
         let replies = self.ask_besides(&commands).await?;
         self.links.note_ran(&mut self.state);
         note_errors(&replies, self.links.connection_mut());
-        let (Sight { whose, now_ms }, mut more) = (self.sight(hostgroup), Vec::new());
+        let (Sight { whose, now_ms }, mut more) = (self.worker.sight(&self.state, hostgroup), Vec::new());
         for (table, reply) in batch.iter().zip(&replies) {
             let schema = table.schema.as_deref().unwrap_or_default();
             let definition = definition(schema, reply).unwrap_or(Definition::unknown());
@@ -195,6 +186,18 @@ impl Session {
             self.worker.shared.cache.learn(learnt, now_ms);
         }
         Ok(more)
+    }
+}
+
+impl Worker {
+    /// For whom definitions are known.
+    fn sight(&self, state: &SessionState, hostgroup: u32) -> Sight {
+        self.sight_of(self.cache_account(state, None), hostgroup)
+    }
+
+    fn is_learnt(&self, state: &SessionState, hostgroup: u32, table: &Table) -> bool {
+        let cache = &self.shared.cache;
+        cache.catalog.knows(self.sight(state, hostgroup), &cache.versions, table)
     }
 }
 

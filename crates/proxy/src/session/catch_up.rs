@@ -70,13 +70,9 @@ impl Session {
     /// What the command in the backlog must see, if that matters for where it goes.
     pub(super) fn has_to_see(&self, decided: &Decided) -> Option<Fresh> {
         let orders = decided.orders.as_ref()?;
-        self.fresh_for(&orders.verdict).filter(|_| !self.links.stays(&self.state, decided))
-    }
-
-    /// What a hint names, or the last transaction of the session where a rule says.
-    pub(super) fn fresh_for(&self, verdict: &Verdict) -> Option<Fresh> {
-        let has_readers = self.worker.settings().causal.has_readers;
-        Fresh::new(verdict, |hostgroup| self.state.last_gtid(hostgroup), has_readers)
+        self.worker
+            .fresh_for(&self.state, &orders.verdict)
+            .filter(|_| !self.links.stays(&self.state, decided))
     }
 
     /// Whether the session has left something in this hostgroup that its statements need, so that
@@ -208,6 +204,14 @@ impl Session {
             None => ClientError::Interrupted,
         };
         Err(self.refuse_here(*kind, &error).await.into())
+    }
+}
+
+impl Worker {
+    /// What a hint names, or the last transaction of the session where a rule says.
+    pub(super) fn fresh_for(&self, state: &SessionState, verdict: &Verdict) -> Option<Fresh> {
+        let has_readers = self.settings().causal.has_readers;
+        Fresh::new(verdict, |hostgroup| state.last_gtid(hostgroup), has_readers)
     }
 }
 

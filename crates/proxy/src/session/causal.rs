@@ -25,6 +25,7 @@ use crate::causal::{is_writer_of, machine};
 use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::fresh::{Fresh, named};
+use crate::worker::Worker;
 
 /// The attribute of a statement that names its application, as the hint of that name does.
 const CAUSAL_SCOPE: &[u8] = b"causal_scope";
@@ -100,7 +101,8 @@ impl Session {
     /// Whether the command may have to see writes that its server lacks.
     pub(super) fn awaits_writes(&self, decided: &Decided) -> bool {
         let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
-        self.may_lack_writes(decided) || verdict.is_some_and(|verdict| self.asked_gtid(verdict).is_some())
+        self.may_lack_writes(decided)
+            || verdict.is_some_and(|verdict| self.worker.asked_gtid(&self.state, verdict).is_some())
     }
 
     /// A statement is being sent to a server that has what the statement must see.
@@ -153,21 +155,13 @@ impl Session {
 
     /// What a statement must see at a reader of these writers.
     pub(super) fn awaited_for(&self, verdict: Option<&Verdict>, writer: u32) -> Awaited {
-        let named = verdict.and_then(|verdict| self.asked_gtid(verdict));
+        let named = verdict.and_then(|verdict| self.worker.asked_gtid(&self.state, verdict));
         let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
         let scope = own.map_or(CausalReads::Off, |_| self.causal_scope_of(verdict));
         let version = own.map_or(0, |own| own.version(scope));
         let mut tokens = own.map(|own| own.tokens(scope, writer)).unwrap_or_default();
         tokens.merge(&named.into_iter().collect());
         Awaited { tokens, scope, writer, version }
-    }
-
-    /// The transaction that a hint or a rule names, if servers are asked for it: where readers of
-    /// binary logs tell what servers have, these count, but they do not tell MariaDB's.
-    fn asked_gtid(&self, verdict: &Verdict) -> Option<Gtid> {
-        let has_readers = self.worker.settings().causal.has_readers;
-        let gtid = named(verdict, |hostgroup| self.state.last_gtid(hostgroup));
-        gtid.filter(|gtid| !has_readers || matches!(gtid, Gtid::MariaDb(_)))
     }
 
     /// Gets to a server that has what the command in the backlog must see: what `fresh` says, and
@@ -279,6 +273,16 @@ impl Session {
         } else {
             Known::Unsure
         }
+    }
+}
+
+impl Worker {
+    /// The transaction that a hint or a rule names, if servers are asked for it: where readers of
+    /// binary logs tell what servers have, these count, but they do not tell MariaDB's.
+    fn asked_gtid(&self, state: &SessionState, verdict: &Verdict) -> Option<Gtid> {
+        let has_readers = self.settings().causal.has_readers;
+        let gtid = named(verdict, |hostgroup| state.last_gtid(hostgroup));
+        gtid.filter(|gtid| !has_readers || matches!(gtid, Gtid::MariaDb(_)))
     }
 }
 

@@ -146,18 +146,10 @@ impl Session {
         let row = if is_mariadb { Some(row) } else { self.ask_writer(kind, lost::EXECUTED, decided).await? };
         for token in &lacked {
             if let Some(left) = row.as_deref().and_then(|row| lost::left(token, row)) {
-                self.note_lost(awaited.writer, token, left);
+                self.worker.note_lost(&self.state, awaited.writer, token, left);
             }
         }
         Ok(())
-    }
-
-    fn note_lost(&self, cluster: u32, token: &Gtid, left: Option<Gtid>) {
-        let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
-        if own.is_some_and(|own| own.replace_lost(cluster, token, left)) {
-            self.worker.counts.note(Counter::CausalLost);
-            tracing::warn!(%token, "the writer lacks a transaction that was acknowledged; reads do not wait for it");
-        }
     }
 
     /// Asks the server of the connection in use for one row; nothing if it has none for that.
@@ -171,6 +163,16 @@ impl Session {
         match self.internal_query(&[question]).await? {
             Ok(replies) => Ok(replies.first().and_then(|reply| reply.only_row()).map(<[u8]>::to_vec)),
             Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
+        }
+    }
+}
+
+impl Worker {
+    fn note_lost(&self, state: &SessionState, cluster: u32, token: &Gtid, left: Option<Gtid>) {
+        let own = state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
+        if own.is_some_and(|own| own.replace_lost(cluster, token, left)) {
+            self.counts.note(Counter::CausalLost);
+            tracing::warn!(%token, "the writer lacks a transaction that was acknowledged; reads do not wait for it");
         }
     }
 }

@@ -240,7 +240,11 @@ impl Session {
             }
             // Most are alone.
             if upload.answer != Answer::None && (next.is_some() || is_behind) {
-                let also = if is_behind { self.also(command, &decided) } else { Also::default() };
+                let also = if is_behind {
+                    self.worker.also(&self.state, command, &decided)
+                } else {
+                    Also::default()
+                };
                 let statement = Sent::of(command.kind, decided.plan);
                 self.links.pipelined.push(Step { measured, also, statement });
             }
@@ -257,10 +261,9 @@ impl Session {
         self.io.backlog.extend_from_slice(later);
         if was_sent {
             self.note_command_sent(true);
-        } else if let Some(patch) = patch {
-            self.send_command(cx, setup, &patch.applied(now))?;
         } else {
-            self.send_command(cx, setup, now)?;
+            let patched = patch.map(|patch| patch.applied(now));
+            self.send_command(cx, setup, patched.as_deref().unwrap_or(now))?;
         }
         if upload.complete && self.links.is_sent() {
             return Ok(self.phase_after(upload.answer, 1));

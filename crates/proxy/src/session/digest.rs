@@ -20,7 +20,7 @@ impl Session {
         match command.kind {
             Kind::Query => {
                 let digest = decided.digest()?;
-                self.know_who();
+                self.worker.know_who(&mut self.state);
                 let (worker, text) = (&self.worker, command.text());
                 worker.followed.begin(
                     &worker.shared.cache,
@@ -36,7 +36,7 @@ impl Session {
             Kind::StmtExecute | Kind::StmtBulkExecute => {
                 // It may have been prepared before digests were switched off.
                 self.worker.routing.borrow().routes().digests.as_ref()?;
-                self.know_who();
+                self.worker.know_who(&mut self.state);
                 let who = self.state.who.as_ref()?;
                 let id = command.statement()?;
                 let what = self.state.prepared.as_ref()?.executed(id)?;
@@ -54,7 +54,7 @@ impl Session {
     /// no digest.
     pub(super) fn place_here(&mut self, kind: Kind) -> Option<Place> {
         let digest = self.flight.digest.filter(|_| kind == Kind::Query)?.get();
-        self.know_who();
+        self.worker.know_who(&mut self.state);
         let who = self.state.who.as_ref()?;
         let text = self.io.command(self.capabilities()).map_or(&[][..], |command| command.text());
         let text = || self.worker.routing.borrow_mut().shown_of(digest, text).into();
@@ -64,7 +64,7 @@ impl Session {
     /// Where a command is counted that the query cache answers.
     pub(super) fn place_of_hit(&mut self, command: Command<'_>, decided: &Decided) -> Option<Place> {
         let digest = decided.digest()?;
-        self.know_who();
+        self.worker.know_who(&mut self.state);
         if command.kind == Kind::Query {
             let (worker, text) = (&self.worker, command.text());
             worker.followed.begin(&worker.shared.cache, self.control.id(), &self.state.caller, digest, text);
@@ -77,13 +77,15 @@ impl Session {
         };
         self.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
     }
+}
 
+impl Worker {
     /// Finds out whose statements are counted, unless that is known.
-    fn know_who(&mut self) {
-        let digests = &self.worker.counts.digests;
+    fn know_who(&self, state: &mut SessionState) {
+        let digests = &self.counts.digests;
         let by_client = digests.is_by_client();
-        if self.state.who.as_ref().is_none_or(|who| who.is_by_client() != by_client) {
-            self.state.who = Some(self.state.find_who(digests, by_client));
+        if state.who.as_ref().is_none_or(|who| who.is_by_client() != by_client) {
+            state.who = Some(state.find_who(digests, by_client));
         }
     }
 }

@@ -49,7 +49,7 @@ impl Session {
 
     /// The same decision about a command for a statement that is, or is being, prepared as `what`.
     fn execute_as(&self, kind: Kind, what: &Preparing, decided: Decided) -> Decided {
-        let decided = self.screen_execution(kind, Some(what), decided.prepared_as(what));
+        let decided = self.worker.screen_execution(&self.state, kind, Some(what), decided.prepared_as(what));
         match what.text.as_deref() {
             Some(text) if kind == Kind::StmtExecute || kind == Kind::StmtBulkExecute => {
                 self.look_behind(decided, text, true)
@@ -115,7 +115,7 @@ impl Session {
             // It may be one that is being prepared.
             decided.plan = decided.plan.in_doubt();
         }
-        self.screen_execution(kind, None, decided)
+        self.worker.screen_execution(&self.state, kind, None, decided)
     }
 
     /// Takes note of a command for a prepared statement that is being sent to the backend.

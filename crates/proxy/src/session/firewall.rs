@@ -10,49 +10,15 @@ use wire::command::Kind;
 
 use super::Session;
 use super::decided::{Decided, Reply};
+use super::state::SessionState;
 use super::state::prepared::Preparing;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
+use crate::worker::Worker;
 
 impl Session {
-    /// Whether statements are looked at: by the firewall, unless its mode for the client is `OFF`,
-    /// or, where there is none, for injected SQL.
-    pub(super) fn is_watched(&self) -> bool {
-        let routing = self.worker.routing.borrow();
-        let (user, address) = (self.state.caller.user(), &self.state.client_addr);
-        let routes = routing.routes();
-        routes
-            .firewall
-            .as_ref()
-            .map_or(routes.injections.is_some(), |firewall| firewall.watches(user, address))
-    }
-
-    /// What was decided about a command for a prepared statement, unless that is executed and the
-    /// firewall is against it. It is asked about the statement as it was when it was prepared: that
-    /// is what a server executes. Of one that is not known it knows nothing.
-    pub(super) fn screen_execution(
-        &self,
-        kind: Kind,
-        what: Option<&Preparing>,
-        mut decided: Decided,
-    ) -> Decided {
-        let routing = self.worker.routing.borrow();
-        let Some(firewall) = &routing.routes().firewall else { return decided };
-        if !matches!(kind, Kind::StmtExecute | Kind::StmtBulkExecute) {
-            return decided;
-        }
-        let caller = what.map_or(&self.state.caller, |what| &what.caller);
-        let digest = what.filter(|what| what.screened.clear).and_then(|what| what.digest);
-        let flag = what.map_or(self.state.flag_in, |what| what.screened.flag);
-        decided.screened.ruling = firewall.rule(caller, &self.state.client_addr, Asked { digest, flag });
-        if decided.screened.ruling == Ruling::Refused && decided.target().is_some() {
-            decided.refuse(ClientError::ByRule(firewall.message().into()));
-        }
-        decided
-    }
-
     /// Has the firewall judge the statement in the backlog, or the execution of one, which is
     /// whole, and which the proxy deals with itself. True if the client was told that it may not
     /// send it.
@@ -68,7 +34,7 @@ impl Session {
             Kind::Query => self.judge(command.text(), true, None, false),
             _ => self.decide_prepared(command),
         };
-        self.note_ruling(command, &decided);
+        self.worker.note_ruling(&self.state, command, &decided);
         if let Route::Local(reply) = &decided.route
             && let Reply::Error(error) = &**reply
             && decided.screened.ruling == Ruling::Refused
@@ -77,29 +43,23 @@ impl Session {
         }
         Ok(false)
     }
+}
 
-    /// Counts what the firewall is against, and logs it now and then.
-    #[inline]
-    pub(super) fn note_ruling(&self, command: Command<'_>, decided: &Decided) {
-        if decided.screened.ruling != Ruling::Passes {
-            self.note_unlisted(command, decided);
-        }
-    }
-
+impl Worker {
     #[cold]
-    fn note_unlisted(&self, command: Command<'_>, decided: &Decided) {
-        let worker = &self.worker;
+    fn note_unlisted(&self, state: &SessionState, command: Command<'_>, decided: &Decided) {
+        let worker = self;
         let (counter, messages, what) = match decided.screened.ruling {
             Ruling::Refused => (Counter::FirewallRefused, &worker.logged.refused, "has refused"),
             _ => (Counter::FirewallDetected, &worker.logged.detected, "would refuse"),
         };
         worker.counts.note(counter);
         let Some(hidden) = messages.admit(Instant::now()) else { return };
-        let statement = self.shown_in_log(command, decided);
+        let statement = self.shown_in_log(state, command, decided);
         let digest = format_args!("0x{:016X}", decided.digest().unwrap_or(0));
-        let caller = &self.state.caller;
+        let caller = &state.caller;
         let (user, schema) = (caller.user().escape_ascii(), caller.schema().escape_ascii());
-        let client = &self.state.client_addr;
+        let client = &state.client_addr;
         let (flag, clear) = (decided.screened.flag, decided.screened.clear);
         tracing::warn!(
             %digest, statement, %user, %client, %schema, flag, clear, hidden,
@@ -107,11 +67,61 @@ impl Session {
         );
     }
 
+    /// What was decided about a command for a prepared statement, unless that is executed and the
+    /// firewall is against it. It is asked about the statement as it was when it was prepared: that
+    /// is what a server executes. Of one that is not known it knows nothing.
+    pub(super) fn screen_execution(
+        &self,
+        state: &SessionState,
+        kind: Kind,
+        what: Option<&Preparing>,
+        mut decided: Decided,
+    ) -> Decided {
+        let routing = self.routing.borrow();
+        let Some(firewall) = &routing.routes().firewall else { return decided };
+        if !matches!(kind, Kind::StmtExecute | Kind::StmtBulkExecute) {
+            return decided;
+        }
+        let caller = what.map_or(&state.caller, |what| &what.caller);
+        let digest = what.filter(|what| what.screened.clear).and_then(|what| what.digest);
+        let flag = what.map_or(state.flag_in, |what| what.screened.flag);
+        decided.screened.ruling = firewall.rule(caller, &state.client_addr, Asked { digest, flag });
+        if decided.screened.ruling == Ruling::Refused && decided.target().is_some() {
+            decided.refuse(ClientError::ByRule(firewall.message().into()));
+        }
+        decided
+    }
+
+    /// Whether statements are looked at: by the firewall, unless its mode for the client is `OFF`,
+    /// or, where there is none, for injected SQL.
+    pub(super) fn is_watched(&self, state: &SessionState) -> bool {
+        let routing = self.routing.borrow();
+        let (user, address) = (state.caller.user(), &state.client_addr);
+        let routes = routing.routes();
+        routes
+            .firewall
+            .as_ref()
+            .map_or(routes.injections.is_some(), |firewall| firewall.watches(user, address))
+    }
+
+    /// Counts what the firewall is against, and logs it now and then.
+    #[inline]
+    pub(super) fn note_ruling(&self, state: &SessionState, command: Command<'_>, decided: &Decided) {
+        if decided.screened.ruling != Ruling::Passes {
+            self.note_unlisted(state, command, decided);
+        }
+    }
+
     /// The digest's text of a statement, as the log has it: nothing of its values.
-    pub(super) fn shown_in_log(&self, command: Command<'_>, decided: &Decided) -> String {
-        let text = self.state.text_of(command);
+    pub(super) fn shown_in_log(
+        &self,
+        state: &SessionState,
+        command: Command<'_>,
+        decided: &Decided,
+    ) -> String {
+        let text = state.text_of(command);
         let shown =
-            decided.digest().map(|digest| self.worker.digest_text(digest, text, decided)).unwrap_or_default();
+            decided.digest().map(|digest| self.digest_text(digest, text, decided)).unwrap_or_default();
         let shown = shown.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(&shown);
         // It is made of the client's text, which must not look like lines of the log.
         String::from_utf8_lossy(shown).replace(char::is_control, " ")

@@ -11,6 +11,7 @@
 
 use super::Session;
 use super::state::Past;
+use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::state::Pin;
@@ -36,7 +37,8 @@ impl Session {
         }
         let Loss::Session(pin) = self.links.loss(&self.state) else { return Ok(()) };
         let is_of_use = if is_replica {
-            self.worker.is_any(backend, false) == Some(false) && !self.has_readers(hostgroup)
+            self.worker.is_any(backend, false) == Some(false)
+                && !self.worker.has_readers(&self.state, hostgroup)
         } else {
             self.state.in_transaction() || !self.is_left_behind(backend)
         };
@@ -57,14 +59,16 @@ impl Session {
             && self.worker.shared.is_followed(backend.server().hostgroup())
             && self.worker.is_any(backend, true) == Some(false)
     }
+}
 
+impl Worker {
     /// Whether the split sends reads of the hostgroup elsewhere. A listener with a role that names
     /// the hostgroup does not.
-    fn has_readers(&self, hostgroup: u32) -> bool {
-        if self.state.account.listener.is_some_and(|listener| listener.hostgroup == Some(hostgroup)) {
+    fn has_readers(&self, state: &SessionState, hostgroup: u32) -> bool {
+        if state.account.listener.is_some_and(|listener| listener.hostgroup == Some(hostgroup)) {
             return false;
         }
-        let routing = self.worker.routing.borrow();
+        let routing = self.routing.borrow();
         let routes = routing.routes();
         routes.split_on && routes.pairs.reader(hostgroup).is_some()
     }

@@ -65,9 +65,9 @@ impl Session {
         match statement::judge(text) {
             // Where texts are judged, the server gets the client's, and refuses an id that it does
             // not know.
-            Some(Own::KillAndMore) => {
-                (self.takes_several_statements() && !self.is_watched()).then_some(Own::KillAndMore)
-            }
+            Some(Own::KillAndMore) => (self.takes_several_statements()
+                && !self.worker.is_watched(&self.state))
+            .then_some(Own::KillAndMore),
             Some(Own::KillOwn(kill)) => Some(Own::Kill(self.own_kill(kill))),
             own => own,
         }

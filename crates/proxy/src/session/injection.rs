@@ -10,22 +10,26 @@ use wire::command::Kind;
 
 use super::Session;
 use super::decided::Decided;
+use super::state::SessionState;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::worker::Worker;
 
 impl Session {
-    /// Counts what was found in a statement, and logs it now and then.
-    #[inline]
-    pub(super) fn note_sighting(&self, command: Command<'_>, decided: &Decided) {
-        if let Some(sighting) = decided.screened.sighting {
-            self.note_found(command, decided, sighting);
-        }
+    /// Tells the client why the statement in the backlog is not sent, and that the session is over.
+    pub(super) async fn refuse_injected(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
+        self.begin_own(kind);
+        let seq = self.skip_command().await?;
+        self.answered_here(error.code());
+        Err(self.told(error, seq))
     }
+}
 
+impl Worker {
     #[cold]
-    fn note_found(&self, command: Command<'_>, decided: &Decided, sighting: Sighting) {
-        let worker = &self.worker;
+    fn note_found(&self, state: &SessionState, command: Command<'_>, decided: &Decided, sighting: Sighting) {
+        let worker = self;
         if let Some(fingerprint) = sighting.fingerprint() {
             let is_listed = matches!(sighting, Sighting::Listed(_));
             worker.counts.fingerprints.note(fingerprint, is_listed, decided.digest().unwrap_or(0));
@@ -50,19 +54,19 @@ impl Session {
         let Some(hidden) = messages.admit(Instant::now()) else { return };
         let fingerprint =
             sighting.fingerprint().map_or_else(String::new, |fingerprint| fingerprint.to_string());
-        let statement = self.shown_in_log(command, decided);
+        let statement = self.shown_in_log(state, command, decided);
         let digest = format_args!("0x{:016X}", decided.digest().unwrap_or(0));
-        let caller = &self.state.caller;
+        let caller = &state.caller;
         let (user, schema) = (caller.user().escape_ascii(), caller.schema().escape_ascii());
-        let client = &self.state.client_addr;
+        let client = &state.client_addr;
         tracing::warn!(fingerprint, %digest, statement, %user, %client, %schema, hidden, "{what}");
     }
 
-    /// Tells the client why the statement in the backlog is not sent, and that the session is over.
-    pub(super) async fn refuse_injected(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
-        self.begin_own(kind);
-        let seq = self.skip_command().await?;
-        self.answered_here(error.code());
-        Err(self.told(error, seq))
+    /// Counts what was found in a statement, and logs it now and then.
+    #[inline]
+    pub(super) fn note_sighting(&self, state: &SessionState, command: Command<'_>, decided: &Decided) {
+        if let Some(sighting) = decided.screened.sighting {
+            self.note_found(state, command, decided, sighting);
+        }
     }
 }

@@ -41,7 +41,7 @@ impl Session {
         let all = self.state.prepared.as_ref()?;
         let PreparedKill::ByParameter { kill, kind } = all.kill(command.statement()?)? else { return None };
         let (id, kind) = command.params(1)?.first_whole_number(kind)?;
-        (!self.is_watched()).then_some((Kill { id, ..kill }, kind))
+        (!self.worker.is_watched(&self.state)).then_some((Kill { id, ..kill }, kind))
     }
 
     /// Whether other statements may stand behind the first in one text.

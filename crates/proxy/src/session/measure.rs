@@ -11,6 +11,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::decided::Decided;
+use super::state::SessionState;
 use crate::audit;
 use crate::counts::Counter;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
@@ -33,8 +34,8 @@ impl Session {
             Some(paused) => Measured { statement: paused.measured.statement, ..Measured::plain(kind) },
             None if decided.is_counted => Measured::plain(kind),
             None => {
-                self.note_ruling(command, decided);
-                self.note_sighting(command, decided);
+                self.worker.note_ruling(&self.state, command, decided);
+                self.worker.note_sighting(&self.state, command, decided);
                 self.worker.note_uncached(decided);
                 self.measure_as(command, decided.plan.statement())
             }
@@ -114,26 +115,6 @@ impl Session {
         audit::note(&self.worker, &self.control, AuditEvent::InitDb);
     }
 
-    /// The text of a command that lists of sessions and logs show.
-    pub(super) fn shown<'a>(&'a self, command: Command<'a>) -> &'a [u8] {
-        if self.worker.logs() { self.state.text_of(command) } else { command.text() }
-    }
-
-    /// What logs want of a command that is sent with the one before it.
-    pub(super) fn also(&self, command: Command<'_>, decided: &Decided) -> Also {
-        if !self.worker.logs() || !is_question(command.kind) {
-            return Also::default();
-        }
-        let text = self.shown(command);
-        let kept = text.get(..self.worker.settings().logs.text_kept()).unwrap_or(text);
-        Also {
-            text: kept.into(),
-            text_len: text.len(),
-            statement: self.state.executed_id(command),
-            traced: self.also_traced(command, decided),
-        }
-    }
-
     /// From now on `measured` runs, and `text` is shown.
     pub(super) fn begin_running(&self, measured: Measured, text: &[u8]) {
         self.begin_running_at(measured, text, Instant::now());
@@ -150,7 +131,7 @@ impl Session {
     pub(super) fn begin_sent(&self, measured: Measured, command: Command<'_>) {
         let payload = command.payload();
         let missing = (command.len() as usize).saturating_sub(payload.len());
-        self.begin_running(measured, self.shown(command));
+        self.begin_running(measured, self.state.shown(&self.worker, command));
         self.control.running.note_missing(missing);
         if measured.kind == Kind::StmtExecute && missing == 0 {
             self.control.running.keep_execution(&self.worker.shown, payload);
@@ -174,7 +155,11 @@ impl Session {
     /// The same for who has just looked at the clock.
     pub(super) fn show_waiting_since(&self, now: Instant) {
         if let Some(command) = self.io.command(self.capabilities()) {
-            self.begin_running_at(Measured::plain(command.kind), self.shown(command), now);
+            self.begin_running_at(
+                Measured::plain(command.kind),
+                self.state.shown(&self.worker, command),
+                now,
+            );
             self.note_traced_wait(command, now);
         }
         if let Some(paused) = &self.flight.paused {
@@ -228,7 +213,24 @@ impl Session {
     /// The text of the command in the backlog, if logs want it.
     pub(super) fn text_for_logs(&self) -> &[u8] {
         let first = self.io.command(self.capabilities()).filter(|_| self.worker.logs());
-        first.map_or(&[], |command| self.shown(command))
+        first.map_or(&[], |command| self.state.shown(&self.worker, command))
+    }
+}
+
+impl Worker {
+    /// What logs want of a command that is sent with the one before it.
+    pub(super) fn also(&self, state: &SessionState, command: Command<'_>, decided: &Decided) -> Also {
+        if !self.logs() || !is_question(command.kind) {
+            return Also::default();
+        }
+        let text = state.shown(self, command);
+        let kept = text.get(..self.settings().logs.text_kept()).unwrap_or(text);
+        Also {
+            text: kept.into(),
+            text_len: text.len(),
+            statement: state.executed_id(command),
+            traced: self.also_traced(state, command, decided),
+        }
     }
 }
 
@@ -248,5 +250,12 @@ impl Worker {
     /// Whether statements are logged or traced, or some of them.
     pub(super) fn logs(&self) -> bool {
         self.settings().logs.is_any()
+    }
+}
+
+impl SessionState {
+    /// The text of a command that lists of sessions and logs show.
+    pub(super) fn shown<'a>(&'a self, worker: &Worker, command: Command<'a>) -> &'a [u8] {
+        if worker.logs() { self.text_of(command) } else { command.text() }
     }
 }

@@ -61,22 +61,23 @@ impl Session {
             && !decided.is_believed()
             && self.worker.settings().judge_tables
             && self.shares(decided.hostgroup());
-        if matters { self.behind(decided, text) } else { None }
+        if matters { self.worker.behind(&self.state, decided, text) } else { None }
     }
+}
 
+impl Worker {
     /// What is behind the tables of a statement, if that is not nothing.
-    fn behind(&self, decided: &Decided, text: &[u8]) -> Option<Unseen> {
-        let (relations, now) = self.worker.relations();
-        let whose = self.state.whose(decided.hostgroup());
+    fn behind(&self, state: &SessionState, decided: &Decided, text: &[u8]) -> Option<Unseen> {
+        let (relations, now) = self.relations();
+        let whose = state.whose(decided.hostgroup());
         let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
-        let digest =
-            decided.digest().filter(|_| rewritten.is_none() && self.worker.digest_has_tables(decided));
+        let digest = decided.digest().filter(|_| rewritten.is_none() && self.digest_has_tables(decided));
         if digest.is_some_and(|digest| relations.sees_through(whose, digest, now)) {
             return None;
         }
         let text = rewritten.unwrap_or(text);
         let prepared = if decided.plan.tables { None } else { prepared_text(text) };
-        let mut all = tables_of(prepared.as_deref().unwrap_or(text), self.state.caller.schema());
+        let mut all = tables_of(prepared.as_deref().unwrap_or(text), state.caller.schema());
         if relations.are_harmless(whose, &all, digest, now) {
             return None;
         }

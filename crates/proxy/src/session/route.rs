@@ -64,7 +64,7 @@ impl Session {
             return None;
         }
         let is_judged = matches!(kind, Kind::Query | Kind::StmtPrepare) || kind.names_statement();
-        if is_judged && !(self.has_one_way() && self.links.away.others.is_empty()) {
+        if is_judged && !(self.worker.has_one_way(&self.state) && self.links.away.others.is_empty()) {
             return None;
         }
         let decided = self.decide(command)?;
@@ -77,12 +77,6 @@ impl Session {
         // does not replace it.
         let waits = changes || decided.asks_for_last() && self.state.last.ran.may_only_look();
         (!waits && self.is_here(&decided) && self.is_simple(command, &decided)).then_some(decided)
-    }
-
-    /// Whether all statements of the session go to one hostgroup, but for hints.
-    pub(super) fn has_one_way(&self) -> bool {
-        let hostgroup = self.state.account.default_hostgroup;
-        self.worker.routing.borrow().routes().are_trivial_for(hostgroup)
     }
 
     /// The same, and nothing is to be sent there first.
@@ -327,7 +321,8 @@ impl Session {
         if kill.is_some() {
             self.state.past |= Past::PREPARED_KILL;
         }
-        let moves = !self.has_one_way() || self.worker.logs() || self.shares(decided.hostgroup());
+        let moves =
+            !self.worker.has_one_way(&self.state) || self.worker.logs() || self.shares(decided.hostgroup());
         let (digest, mut change) = (decided.digest(), decided.change.take());
         if let Some(change) = change.as_mut().filter(|_| keeps_definitions(self.capabilities())) {
             change.without_definitions();
@@ -361,6 +356,14 @@ impl Session {
             caller: Arc::clone(&self.state.caller),
             screened: decided.screened,
         }
+    }
+}
+
+impl Worker {
+    /// Whether all statements of the session go to one hostgroup, but for hints.
+    pub(super) fn has_one_way(&self, state: &SessionState) -> bool {
+        let hostgroup = state.account.default_hostgroup;
+        self.routing.borrow().routes().are_trivial_for(hostgroup)
     }
 }
 

@@ -14,10 +14,12 @@ use wire::{Codec as _, StatusFlags};
 
 use super::Session;
 use super::relations;
+use super::state::SessionState;
 use crate::ending::Ending;
 use crate::limits::ROUTINE_BYTES_MAX;
 use crate::relations::{Behind, Relation};
 use crate::state::Pin;
+use crate::worker::Worker;
 use session::identity::PLAIN;
 use session::limits::{ROUTINES_MAX, TABLES_MAX};
 use session::unjudged::{CODE, Code, Routine, Unjudged};
@@ -70,7 +72,7 @@ impl Session {
             // A session that is bound by other pins would not be free, and warnings would be gone.
             && self.links.has_only_pins(pins)
             // Sessions that have one connection to one server need not know.
-            && (self.shares(hostgroup) || !self.has_one_way())
+            && (self.shares(hostgroup) || !self.worker.has_one_way(&self.state))
     }
 
     /// Asks about the routines and tables, and about those that these use. If none leaves anything,
@@ -82,7 +84,7 @@ impl Session {
         let (mut all, age) = unjudged.take(Instant::now().into_std());
         let age = age + UNALTERED_MIN;
         // Where many sessions use a table first, one of them asks.
-        all.retain(|code| !self.is_known_to_be_harmless(code, hostgroup));
+        all.retain(|code| !self.worker.is_known_to_be_harmless(&self.state, code, hostgroup));
         if all.is_empty() {
             self.links.end_pins_of_code();
             return Ok(());
@@ -105,7 +107,9 @@ impl Session {
                 self.forget_warnings().await?;
             }
             self.end_question().await?;
-            let Some(more) = self.used_by(batch, &replies, version) else { return Ok(()) };
+            let Some(more) = self.worker.used_by(&self.state, batch, &replies, version) else {
+                return Ok(());
+            };
             asked = all.len();
             for code in more {
                 if !all.contains(&code) {
@@ -118,7 +122,7 @@ impl Session {
         }
         for code in &all {
             if let Code::Behind(relation) = code {
-                self.note_behind(relation, Behind::Nothing, version);
+                self.worker.note_behind(&self.state, relation, Behind::Nothing, version);
             }
         }
         // A server that has been in another schema and back knows the character set of this one
@@ -134,14 +138,6 @@ impl Session {
         Ok(())
     }
 
-    /// Whether another session has found out that nothing is behind the name of this table.
-    fn is_known_to_be_harmless(&self, code: &Code, hostgroup: u32) -> bool {
-        let whose = self.state.whose(hostgroup);
-        let (relations, now) = self.worker.relations();
-        let behind = |relation| relations.behind(whose, relation, now);
-        matches!(code, Code::Behind(relation) if behind(relation) == Some(Behind::Nothing))
-    }
-
     /// Ends the transaction that a question has begun where `autocommit` is off.
     async fn end_question(&mut self) -> Result<(), Ending> {
         if self.state.status.contains(StatusFlags::IN_TRANSACTION) {
@@ -151,43 +147,6 @@ impl Session {
             self.links.note_ran(&mut self.state);
         }
         Ok(())
-    }
-
-    /// What these use by what their server has answered; nothing if one leaves something, or may.
-    /// Definitions had this version when it was asked.
-    fn used_by(&self, batch: &[Code], replies: &[Reply], version: u64) -> Option<Vec<Code>> {
-        let mut replies = replies.iter();
-        let mut all = Vec::new();
-        for code in batch {
-            let (uses, schema) = match code {
-                Code::Routine(routine) => (uses_of(replies.next()?, replies.next()?)?, &routine.schema),
-                Code::Behind(relation) => {
-                    let reply = replies.next()?;
-                    if relations::takes_values(reply) {
-                        self.note_behind(relation, Behind::Sequence, version);
-                        return None;
-                    }
-                    let Some(uses) = relations::uses(reply) else {
-                        self.note_behind(relation, Behind::Something, version);
-                        return None;
-                    };
-                    (uses, &relation.schema)
-                }
-            };
-            for called in uses.routines {
-                all.push(Code::Routine(Routine::of(called, schema)?));
-            }
-            let tables = relations::relations_of(uses.tables.into_iter(), schema);
-            let judges = self.worker.settings().judge_tables;
-            all.extend(tables.into_iter().filter(|_| judges).map(Code::Behind));
-        }
-        Some(all)
-    }
-
-    fn note_behind(&self, relation: &Relation, behind: Behind, version: u64) {
-        let whose = self.state.whose(self.state.here);
-        let (relations, now) = self.worker.relations();
-        relations.note(whose, relation, behind, (version, now));
     }
 
     /// Asks how many rows there were, which the other questions hide and the answer of a routine
@@ -208,6 +167,59 @@ impl Session {
         }
         Ok(matches!(row.as_slice(), [_, _, charset, modes]
             if PLAIN_CHARSETS.contains(&charset.as_str()) && has_usual_grammar(modes)))
+    }
+}
+
+impl Worker {
+    /// Whether another session has found out that nothing is behind the name of this table.
+    fn is_known_to_be_harmless(&self, state: &SessionState, code: &Code, hostgroup: u32) -> bool {
+        let whose = state.whose(hostgroup);
+        let (relations, now) = self.relations();
+        let behind = |relation| relations.behind(whose, relation, now);
+        matches!(code, Code::Behind(relation) if behind(relation) == Some(Behind::Nothing))
+    }
+
+    /// What these use by what their server has answered; nothing if one leaves something, or may.
+    /// Definitions had this version when it was asked.
+    fn used_by(
+        &self,
+        state: &SessionState,
+        batch: &[Code],
+        replies: &[Reply],
+        version: u64,
+    ) -> Option<Vec<Code>> {
+        let mut replies = replies.iter();
+        let mut all = Vec::new();
+        for code in batch {
+            let (uses, schema) = match code {
+                Code::Routine(routine) => (uses_of(replies.next()?, replies.next()?)?, &routine.schema),
+                Code::Behind(relation) => {
+                    let reply = replies.next()?;
+                    if relations::takes_values(reply) {
+                        self.note_behind(state, relation, Behind::Sequence, version);
+                        return None;
+                    }
+                    let Some(uses) = relations::uses(reply) else {
+                        self.note_behind(state, relation, Behind::Something, version);
+                        return None;
+                    };
+                    (uses, &relation.schema)
+                }
+            };
+            for called in uses.routines {
+                all.push(Code::Routine(Routine::of(called, schema)?));
+            }
+            let tables = relations::relations_of(uses.tables.into_iter(), schema);
+            let judges = self.settings().judge_tables;
+            all.extend(tables.into_iter().filter(|_| judges).map(Code::Behind));
+        }
+        Some(all)
+    }
+
+    fn note_behind(&self, state: &SessionState, relation: &Relation, behind: Behind, version: u64) {
+        let whose = state.whose(state.here);
+        let (relations, now) = self.relations();
+        relations.note(whose, relation, behind, (version, now));
     }
 }
 

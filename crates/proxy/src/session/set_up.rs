@@ -34,8 +34,8 @@ impl Session {
         if let Route::Local(reply) = &decided.route {
             let reply = Reply::clone(reply);
             if let Some(command) = self.io.command(self.capabilities()) {
-                self.note_ruling(command, &decided);
-                self.note_sighting(command, &decided);
+                self.worker.note_ruling(&self.state, command, &decided);
+                self.worker.note_sighting(&self.state, command, &decided);
             }
             let is_injected = matches!(decided.screened.sighting, Some(Sighting::Refused(_)));
             match reply {

@@ -109,7 +109,7 @@ impl Session {
                 return None;
             }
             let writes = self.explain_writes(verdict, hostgroup);
-            let fresh = self.fresh_for(verdict);
+            let fresh = self.worker.fresh_for(&self.state, verdict);
             if fresh.is_none() && writes.is_none() {
                 return None;
             }

@@ -28,7 +28,7 @@ impl Session {
             return false;
         }
         // Sessions that have one connection to one server need not know.
-        let matters = self.shares(hostgroup) || !self.has_one_way();
+        let matters = self.shares(hostgroup) || !self.worker.has_one_way(&self.state);
         // The question would take away what the client may ask for, or be told as a part of its
         // transaction.
         let hides =

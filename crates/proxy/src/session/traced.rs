@@ -11,6 +11,7 @@ use super::Session;
 use super::decided::Decided;
 use super::state::SessionState;
 use crate::taps::observe::is_question;
+use crate::worker::Worker;
 use observe::running::Traced;
 
 impl Session {
@@ -18,7 +19,7 @@ impl Session {
     #[inline]
     pub(super) fn note_traced(&self, command: Command<'_>, decided: &Decided) {
         if self.worker.is_tracing() {
-            self.control.running.trace(self.traced(command, Some(decided)));
+            self.control.running.trace(self.worker.traced(&self.state, command, Some(decided)));
         }
     }
 
@@ -26,14 +27,8 @@ impl Session {
     #[inline]
     pub(super) fn note_traced_here(&self, command: Command<'_>, decided: Option<&Decided>) {
         if self.worker.is_tracing() {
-            self.control.running.trace(self.traced(command, decided));
+            self.control.running.trace(self.worker.traced(&self.state, command, decided));
         }
-    }
-
-    /// The same of a command that is sent with the one before it.
-    #[inline]
-    pub(super) fn also_traced(&self, command: Command<'_>, decided: &Decided) -> Option<Box<Traced>> {
-        self.worker.is_tracing().then(|| Box::new(self.traced(command, Some(decided))))
     }
 
     /// Takes note of a command that waits for a connection since then. Commands without a span are
@@ -41,24 +36,37 @@ impl Session {
     #[inline]
     pub(super) fn note_traced_wait(&self, command: Command<'_>, since: Instant) {
         if self.worker.is_tracing() && is_question(command.kind) {
-            let known = self.traced(command, None);
+            let known = self.worker.traced(&self.state, command, None);
             let waiting = Traced { waiting_since: Some(since), ..known };
             self.control.running.trace(waiting);
         }
     }
+}
+
+impl Worker {
+    /// The same of a command that is sent with the one before it.
+    #[inline]
+    pub(super) fn also_traced(
+        &self,
+        state: &SessionState,
+        command: Command<'_>,
+        decided: &Decided,
+    ) -> Option<Box<Traced>> {
+        self.is_tracing().then(|| Box::new(self.traced(state, command, Some(decided))))
+    }
 
     #[cold]
-    fn traced(&self, command: Command<'_>, decided: Option<&Decided>) -> Traced {
+    fn traced(&self, state: &SessionState, command: Command<'_>, decided: Option<&Decided>) -> Traced {
         let rule = match decided.and_then(|decided| decided.orders.as_ref()?.verdict.source) {
             Some(Source::Rule(id)) => Some(id),
             _ => None,
         };
-        let text = self.shown(command);
+        let text = state.shown(self, command);
         Traced {
-            parent: self.state.parent(command),
+            parent: state.parent(command),
             rule,
             waiting_since: None,
-            shows_digest: !self.state.reading().shows_literals(text),
+            shows_digest: !state.reading().shows_literals(text),
         }
     }
 }

@@ -109,7 +109,7 @@ impl Session {
 
     /// Where a statement goes that names no sharded table.
     fn home_of(&self, text: &[u8]) -> u32 {
-        if self.has_one_way() {
+        if self.worker.has_one_way(&self.state) {
             return self.state.account.hostgroup();
         }
         let decided = self.judge(text, true, None, false);
