@@ -99,7 +99,7 @@ impl Session {
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs. If
     /// not, it is in the backlog from then on.
     pub(super) fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Phase, Ending> {
-        if self.links.away.role.looks(self.worker.has_shards()) {
+        if self.links.away.role.looks(&self.worker) {
             let command = self.first_command(input)?;
             if let Some(command) = command
                 && let Some(phase) = self.begin_at_shard(cx, command, input)?
@@ -355,11 +355,11 @@ impl Session {
     ///
     /// Where it goes may depend on the answer to the one before. So nothing follows what changes
     /// the session, and where there is more than one way nothing follows that has to be decided
-    /// about.
+    /// about. Where there are shards nothing follows: [`begin`](Self::begin) looks at each command.
     fn next_of_pipeline(&mut self, before: &Upload, rest: &[u8]) -> Option<Decided> {
         let is_last =
             self.flight.may_ask_for_file || before.answer == Answer::Endless || self.flight.is_changing();
-        if !before.complete || is_last || !is_visible(rest) {
+        if !before.complete || is_last || !is_visible(rest) || self.links.away.role.looks(&self.worker) {
             return None;
         }
         let goes_along = |next: &Command<'_>| !self.is_own(*next) && next.kind.answer() != Answer::Endless;

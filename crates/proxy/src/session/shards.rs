@@ -165,11 +165,11 @@ impl Role {
 
     /// Whether the next command may be about sharded tables: there are some, or the session has
     /// used some. If it was looked at, it is not.
-    pub(super) fn looks(&mut self, has_shards: bool) -> bool {
+    pub(super) fn looks(&mut self, worker: &Worker) -> bool {
         match self.0.as_deref_mut() {
             Some(Part::Outer(shards)) => !std::mem::take(&mut shards.stays_home),
             Some(Part::Inner(_)) => false,
-            None => has_shards,
+            None => worker.has_shards(),
         }
     }
 

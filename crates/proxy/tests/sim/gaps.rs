@@ -8,14 +8,6 @@ use wire::command::Kind;
 use super::author::Step;
 use super::command::Command;
 use super::model::Session;
-use super::statement::Statement;
-
-/// Commands for the home and for shards are sent at once, or some that end a transaction. Those
-/// behind one that goes home go there as well, whatever they are: a `COMMIT` does not reach shards.
-const MIXES: bool = false;
-
-/// A command comes with the `COM_STMT_CLOSE` before it. It goes where that goes, as above.
-pub(super) const FOLLOWS_CLOSE: bool = false;
 
 /// A server is lost in its answer to a question of the proxy's own, or to a `COM_STMT_PREPARE` at a
 /// shard. The client's error has the sequence id of the next packet of that answer.
@@ -60,9 +52,6 @@ pub(super) const SHOWS_REFUSALS: bool = false;
 /// This step, without what is left out.
 pub(super) fn without_gaps(step: Step, twin: &Session) -> Step {
     let Step::Commands(mut all) = step else { return step };
-    if !MIXES && mixes(&all) {
-        all.truncate(1);
-    }
     let is_open = twin.status().contains(StatusFlags::IN_TRANSACTION);
     for command in &mut all {
         let Command::Text(text) = &*command else { continue };
@@ -89,26 +78,6 @@ pub(super) fn may_cut(kind: Kind, body: &[u8]) -> bool {
 /// Whether the proxy asks of its own what a table is.
 fn is_question(body: &[u8]) -> bool {
     String::from_utf8_lossy(body).contains("information_schema")
-}
-
-/// Whether commands are for the home and for shards, or some of several write or end a transaction.
-fn mixes(commands: &[Command]) -> bool {
-    let all: Vec<_> = commands.iter().filter_map(Command::statement).collect();
-    let is_sharded = |one: &Statement| matches!(one, Statement::Sharded(_));
-    let ends = |one: &Statement| match one {
-        Statement::Set(all) => all.iter().any(|(name, _)| name == "autocommit"),
-        // Of a write the proxy does not note either that home has written.
-        _ => matches!(
-            one,
-            Statement::Begin
-                | Statement::Commit
-                | Statement::Rollback
-                | Statement::Pinned(_)
-                | Statement::Insert(_)
-        ),
-    };
-    let has_home = all.len() < commands.len() || !all.iter().all(is_sharded);
-    commands.len() > 1 && has_home && all.iter().any(|one| is_sharded(one) || ends(one))
 }
 
 /// The flags of an answer that are compared.
