@@ -53,13 +53,13 @@ impl Session {
             }
         }
         self.io.has_more = false;
-        if is_visible(&self.io.backlog) {
-            let input = std::mem::take(&mut self.io.backlog);
-            return Poll::Ready(self.begin(cx, &input));
-        }
         let worker = std::rc::Rc::clone(&self.worker);
         let mut scratch = worker.net.scratch.borrow_mut();
         loop {
+            if is_visible(&self.io.backlog) {
+                let input = std::mem::take(&mut self.io.backlog);
+                return Poll::Ready(self.begin(cx, &input));
+            }
             let Poll::Ready(read) = self.io.sock.poll_read(cx, &mut scratch) else {
                 return self.poll_idle_backend(cx);
             };
@@ -69,10 +69,6 @@ impl Session {
                 return Poll::Ready(self.begin(cx, input));
             }
             self.io.backlog.extend_from_slice(input);
-            if is_visible(&self.io.backlog) {
-                let input = std::mem::take(&mut self.io.backlog);
-                return Poll::Ready(self.begin(cx, &input));
-            }
         }
     }
 
@@ -132,10 +128,7 @@ impl Session {
                 }
                 decided = self.goes_on(command);
             }
-            if let Some(decided) = decided {
-                return self.forward(cx, input, decided);
-            }
-            if let Some(decided) = self.reuse_at_once(command, input) {
+            if let Some(decided) = decided.or_else(|| self.reuse_at_once(command, input)) {
                 return self.forward(cx, input, decided);
             }
         }
@@ -255,12 +248,10 @@ impl Session {
         self.links.trace_sent(&self.state);
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         self.io.backlog.extend_from_slice(later);
-        if was_sent {
-            self.note_command_sent(true);
-        } else if let Some(patch) = patch {
-            self.send_command(cx, setup, &patch.applied(now))?;
-        } else {
-            self.send_command(cx, setup, now)?;
+        match patch {
+            _ if was_sent => self.note_command_sent(true),
+            Some(patch) => self.send_command(cx, setup, &patch.applied(now))?,
+            None => self.send_command(cx, setup, now)?,
         }
         if upload.complete && self.links.is_sent() {
             return Ok(self.phase_after(upload.answer, 1));

@@ -301,8 +301,7 @@ impl Session {
             self.learn_last_id().await?;
         }
         if let Some(error) = self.leave_transaction(command).await? {
-            self.answer_here(command.kind, &error).await?;
-            return Ok(Phase::Over);
+            return self.answer_over(command.kind, &error).await;
         }
         if command.writes() {
             if let Err(error) = self.may_write(Place::Home) {

@@ -197,8 +197,8 @@ impl Session {
         self.give_reply(kind, &reply).await
     }
 
-    /// Tells the client why its transaction is over.
-    async fn answer_over(&mut self, kind: Kind, error: &[u8]) -> Result<Phase, Ending> {
+    /// Answers the command in the backlog with this error. The command is over.
+    pub(super) async fn answer_over(&mut self, kind: Kind, error: &[u8]) -> Result<Phase, Ending> {
         self.answer_here(kind, error).await?;
         Ok(Phase::Over)
     }
