@@ -78,7 +78,11 @@ async fn converse(statements: Rc<Statements>, name: String, end: End) {
 async fn answer(server: &mut Database, host: &str, sql: &str) {
     match sql {
         "BEGIN" => server.status |= StatusFlags::IN_TRANSACTION,
-        "COMMIT" | "ROLLBACK" => server.status = StatusFlags::AUTOCOMMIT,
+        "COMMIT" | "ROLLBACK" => server.status -= StatusFlags::IN_TRANSACTION,
+        _ if sql.ends_with("autocommit = 0") => server.status -= StatusFlags::AUTOCOMMIT,
+        _ if !server.status.contains(StatusFlags::AUTOCOMMIT) && sql.contains("INSERT") => {
+            server.status |= StatusFlags::IN_TRANSACTION;
+        }
         _ => {}
     }
     if !sql.contains("information_schema") {
@@ -168,5 +172,30 @@ fn a_statement_right_behind_a_close_at_home_goes_to_its_shard() {
         client.send_bytes(&both).await;
         expect_ok(&mut client).await;
         assert_eq!(statements.servers_of("INSERT INTO t VALUES (6)"), ["even"]);
+    });
+}
+
+#[test]
+fn tables_that_are_unlocked_without_being_locked_leave_the_transaction_open() {
+    play(async || {
+        let (_stage, mut client, statements) = session(config()).await;
+        run(&mut client, "BEGIN").await;
+        run(&mut client, "INSERT INTO t VALUES (6)").await;
+        run(&mut client, "UNLOCK TABLES").await;
+        run(&mut client, "ROLLBACK").await;
+        assert!(statements.servers_of("COMMIT").is_empty());
+        assert_eq!(statements.servers_of("ROLLBACK"), ["even", "db"]);
+    });
+}
+
+#[test]
+fn unlocked_tables_commit_the_transaction_at_shards() {
+    play(async || {
+        let (_stage, mut client, statements) = session(config()).await;
+        run(&mut client, "SET autocommit = 0").await;
+        run(&mut client, "LOCK TABLES h WRITE").await;
+        run(&mut client, "INSERT INTO t VALUES (6)").await;
+        run(&mut client, "UNLOCK TABLES").await;
+        assert_eq!(statements.servers_of("COMMIT"), ["even"]);
     });
 }

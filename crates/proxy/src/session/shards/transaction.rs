@@ -256,7 +256,12 @@ impl Session {
             return Ok(Some(error.to_packet(0, self.capabilities()).split_off(HEADER_LEN)));
         }
         let is_on = self.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
-        let keeps = command.what.kind == StatementKind::Set && keeps_transaction(&command.text, is_on);
+        let keeps = match command.what.kind {
+            StatementKind::Set => keeps_transaction(&command.text, is_on),
+            // Servers commit only if tables are locked.
+            StatementKind::UnlockTables => !self.links.has_pins(&[Pin::LockedTables]),
+            _ => false,
+        };
         if command.defines() && !keeps { Ok(self.commit_everywhere().await?.err()) } else { Ok(None) }
     }
 
