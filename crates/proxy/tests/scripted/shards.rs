@@ -199,3 +199,17 @@ fn unlocked_tables_commit_the_transaction_at_shards() {
         assert_eq!(statements.servers_of("COMMIT"), ["even"]);
     });
 }
+
+#[test]
+fn a_server_that_is_lost_in_its_reply_to_the_proxy_is_told_in_the_order_of_packets() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let mut client = ScriptedClient::connect(connect(&stage), &options().schema("db")).await;
+        client.send_query("INSERT INTO t VALUES (6)").await;
+        let mut server = lets_in(servers.dialled().await.1).await;
+        server.read_command().await;
+        server.columns(&["?"; 13]).await;
+        drop(server);
+        client.expect_err(2013).await;
+    });
+}

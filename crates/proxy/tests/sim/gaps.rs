@@ -3,19 +3,18 @@
 
 use testkit::client::QueryResult;
 use wire::StatusFlags;
-use wire::command::Kind;
 
 use super::author::Step;
 use super::command::Command;
 use super::model::Session;
 
-/// A server is lost in its answer to a question of the proxy's own, or to a `COM_STMT_PREPARE` at a
-/// shard. The client's error has the sequence id of the next packet of that answer.
-const CUTS_QUESTIONS: bool = false;
-
 /// A shard in a transaction is lost at a question of the proxy's own about the table. The proxy
 /// goes on as if the table were not known: the shard's part is lost, and a `COMMIT` succeeds.
 const LOSES_QUESTIONS: bool = false;
+
+/// A shard in a transaction is lost where the proxy takes a statement back. The client gets the
+/// error of the statement only, and the transaction is lost.
+const LOSES_UNDO: bool = false;
 
 /// The home loses its part of a transaction. The client hears error 1213, but the parts at shards
 /// stay open: the next `BEGIN` commits them.
@@ -28,9 +27,6 @@ pub(super) const SPLITS: bool = false;
 /// `SET autocommit = 1` in a transaction that `BEGIN` has opened with autocommit on. It goes on at
 /// real servers, but not at those of the model.
 const SETS_AGAIN: bool = false;
-
-/// `UNLOCK TABLES` in a transaction without locked tables. It commits at shards.
-const UNLOCKS: bool = false;
 
 /// `ROW_COUNT()` behind `BEGIN`, which no server has heard. It is that of the statement before.
 const COUNTS_BEGIN: bool = false;
@@ -55,10 +51,9 @@ pub(super) fn without_gaps(step: Step, twin: &Session) -> Step {
     let is_open = twin.status().contains(StatusFlags::IN_TRANSACTION);
     for command in &mut all {
         let Command::Text(text) = &*command else { continue };
-        let unlocks = is_open && text == "UNLOCK TABLES" && !twin.pins.has_locked_tables();
         let sets_again = is_open && text == "SET autocommit = 1" && twin.autocommit;
         let counts = text == "SELECT ROW_COUNT()" && twin.last().row_count == 0;
-        if unlocks && !UNLOCKS || counts && !COUNTS_BEGIN || sets_again && !SETS_AGAIN {
+        if counts && !COUNTS_BEGIN || sets_again && !SETS_AGAIN {
             *command = Command::Ping;
         }
     }
@@ -67,12 +62,8 @@ pub(super) fn without_gaps(step: Step, twin: &Session) -> Step {
 
 /// Whether a server may be lost at this command, in a transaction or not.
 pub(super) fn may_lose(body: &[u8], is_open: bool) -> bool {
-    LOSES_QUESTIONS || !is_open || !is_question(body)
-}
-
-/// Whether a server may be lost in its answer to this command.
-pub(super) fn may_cut(kind: Kind, body: &[u8]) -> bool {
-    CUTS_QUESTIONS || kind != Kind::StmtPrepare && !is_question(body)
+    let undoes = body.ends_with(b"ROLLBACK TO SAVEPOINT pointsman_statement");
+    (LOSES_QUESTIONS || !is_open || !is_question(body)) && (LOSES_UNDO || !undoes)
 }
 
 /// Whether the proxy asks of its own what a table is.

@@ -182,7 +182,7 @@ impl Session {
             .await
         };
         self.io = client;
-        ended.map(|()| reply)
+        ended.map(|()| reply).map_err(Ending::at_first)
     }
 }
 
