@@ -4,7 +4,7 @@ use std::io;
 
 use observe::broken::Broken;
 use wire::Capabilities;
-use wire::frame::MessageScanner;
+use wire::frame::{HEADER_LEN, MessageScanner};
 
 use crate::error::{ClientError, Gone};
 use crate::limits::{LINGER_BYTES_MAX, LINGER_MAX};
@@ -67,6 +67,16 @@ impl Ending {
     /// The client, which may still be sending, is told `error` in a packet with sequence id `seq`.
     pub(crate) fn interrupt(error: &ClientError, seq: u8, caps: Capabilities) -> Self {
         Self::say(error, seq, caps, true)
+    }
+
+    /// The same for a client that has got nothing of the reply to its command yet.
+    pub(crate) fn at_first(mut self) -> Self {
+        if let Self::Say { packets, .. } = &mut self
+            && let Some(seq) = packets.get_mut(HEADER_LEN - 1)
+        {
+            *seq = 1;
+        }
+        self
     }
 
     /// MariaDB's client library takes an error with one of its own numbers for a malformed packet

@@ -53,13 +53,13 @@ impl Session {
             }
         }
         self.io.has_more = false;
-        if is_visible(&self.io.backlog) {
-            let input = std::mem::take(&mut self.io.backlog);
-            return Poll::Ready(self.begin(cx, &input));
-        }
         let worker = std::rc::Rc::clone(&self.worker);
         let mut scratch = worker.net.scratch.borrow_mut();
         loop {
+            if is_visible(&self.io.backlog) {
+                let input = std::mem::take(&mut self.io.backlog);
+                return Poll::Ready(self.begin(cx, &input));
+            }
             let Poll::Ready(read) = self.io.sock.poll_read(cx, &mut scratch) else {
                 return self.poll_idle_backend(cx);
             };
@@ -69,10 +69,6 @@ impl Session {
                 return Poll::Ready(self.begin(cx, input));
             }
             self.io.backlog.extend_from_slice(input);
-            if is_visible(&self.io.backlog) {
-                let input = std::mem::take(&mut self.io.backlog);
-                return Poll::Ready(self.begin(cx, &input));
-            }
         }
     }
 
@@ -99,7 +95,7 @@ impl Session {
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs. If
     /// not, it is in the backlog from then on.
     pub(super) fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Phase, Ending> {
-        if self.links.away.role.looks(self.worker.has_shards()) {
+        if self.links.away.role.looks(&self.worker) {
             let command = self.first_command(input)?;
             if let Some(command) = command
                 && let Some(phase) = self.begin_at_shard(cx, command, input)?
@@ -132,10 +128,7 @@ impl Session {
                 }
                 decided = self.goes_on(command);
             }
-            if let Some(decided) = decided {
-                return self.forward(cx, input, decided);
-            }
-            if let Some(decided) = self.reuse_at_once(command, input) {
+            if let Some(decided) = decided.or_else(|| self.reuse_at_once(command, input)) {
                 return self.forward(cx, input, decided);
             }
         }
@@ -259,11 +252,10 @@ impl Session {
         self.links.trace_sent(&self.state);
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         self.io.backlog.extend_from_slice(later);
-        if was_sent {
-            self.note_command_sent(true);
-        } else {
-            let patched = patch.map(|patch| patch.applied(now));
-            self.send_command(cx, setup, patched.as_deref().unwrap_or(now))?;
+        match patch {
+            _ if was_sent => self.note_command_sent(true),
+            Some(patch) => self.send_command(cx, setup, &patch.applied(now))?,
+            None => self.send_command(cx, setup, now)?,
         }
         if upload.complete && self.links.is_sent() {
             return Ok(self.phase_after(upload.answer, 1));
@@ -358,11 +350,11 @@ impl Session {
     ///
     /// Where it goes may depend on the answer to the one before. So nothing follows what changes
     /// the session, and where there is more than one way nothing follows that has to be decided
-    /// about.
+    /// about. Where there are shards nothing follows: [`begin`](Self::begin) looks at each command.
     fn next_of_pipeline(&mut self, before: &Upload, rest: &[u8]) -> Option<Decided> {
         let is_last =
             self.flight.may_ask_for_file || before.answer == Answer::Endless || self.flight.is_changing();
-        if !before.complete || is_last || !is_visible(rest) {
+        if !before.complete || is_last || !is_visible(rest) || self.links.away.role.looks(&self.worker) {
             return None;
         }
         let goes_along = |next: &Command<'_>| !self.is_own(*next) && next.kind.answer() != Answer::Endless;

@@ -165,11 +165,11 @@ impl Role {
 
     /// Whether the next command may be about sharded tables: there are some, or the session has
     /// used some. If it was looked at, it is not.
-    pub(super) fn looks(&mut self, has_shards: bool) -> bool {
+    pub(super) fn looks(&mut self, worker: &Worker) -> bool {
         match self.0.as_deref_mut() {
             Some(Part::Outer(shards)) => !std::mem::take(&mut shards.stays_home),
             Some(Part::Inner(_)) => false,
-            None => has_shards,
+            None => worker.has_shards(),
         }
     }
 
@@ -301,8 +301,7 @@ impl Session {
             self.learn_last_id().await?;
         }
         if let Some(error) = self.leave_transaction(command).await? {
-            self.answer_here(command.kind, &error).await?;
-            return Ok(Phase::Over);
+            return self.answer_over(command.kind, &error).await;
         }
         if command.writes() {
             if let Err(error) = self.may_write(Place::Home) {

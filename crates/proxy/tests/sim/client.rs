@@ -14,7 +14,6 @@ use wire::command::Kind;
 use super::author::{Step, next};
 use super::command::Handle;
 use super::freshness::Moment;
-use super::gaps::FOLLOWS_CLOSE;
 use super::model::{Answer, Database, Session};
 use super::scopes::Scopes;
 use super::statement::parse;
@@ -207,10 +206,6 @@ impl Player {
     /// Gives up a handle. There is no answer to it.
     pub(super) async fn close(&self, pair: &mut Pair, handle: Handle) -> Then {
         let sent = pair.client.close(handle.prepared).await.map_err(only_io);
-        if self.world.scopes.shards.is_some() && !FOLLOWS_CLOSE {
-            // Time goes by when the proxy has taken it.
-            sleep(Duration::from_millis(1)).await;
-        }
         self.sent(sent)
     }
 

@@ -11,7 +11,6 @@ use wire::command::{StmtExecute, StmtFetch};
 use wire::{Codec as _, StatusFlags, command, packet};
 
 use super::encode::Encoder;
-use super::gaps;
 use super::handles::{params, unknown};
 use super::model::{Answer, Session};
 use super::replication::{Question, answer};
@@ -107,10 +106,7 @@ impl Connection {
     async fn lose(&mut self, kind: Kind, body: &[u8]) -> Then {
         if self.world.dice.one_in(2) {
             let reply = self.reply(kind, body).await;
-            let mut len = self.world.dice.place(reply.len() + 1);
-            if self.world.scopes.shards.is_some() && !gaps::may_cut(kind, body) {
-                len = 0;
-            }
+            let len = self.world.dice.place(reply.len() + 1);
             let _ = self.packets.write_bytes(&reply[..len]).await;
             self.world.note(format!("  [{}] is lost behind {len} bytes", self.id));
         } else {

@@ -48,8 +48,7 @@ impl Session {
         self.links.put_inner(inner);
         let reply = reply?;
         if let Some(error) = error_of(&self.as_prepared(&reply, branch.hostgroup, 0)) {
-            self.answer_here(Kind::StmtPrepare, &error).await?;
-            return Ok(Phase::Over);
+            return self.answer_over(Kind::StmtPrepare, &error).await;
         }
         let (id, params) = prepared(&reply).unwrap_or_default();
         let hostgroup = branch.hostgroup;

@@ -66,9 +66,8 @@ impl Session {
         let mut inner = if let Some(at) = at {
             list.swap_remove(at)
         } else {
-            let made = &mut self.links.away.role.shards().made;
-            *made += 1;
-            let serial = *made;
+            shards.made += 1;
+            let serial = shards.made;
             let schema = self.identity.account.schema.as_deref();
             let schema = schema.and_then(|schema| schema_at(self, schema, hostgroup));
             self.new_inner(hostgroup, slot, serial, schema)
@@ -144,8 +143,7 @@ impl Session {
         let own = (!self.links.away.role.is_inner())
             .then(|| std::mem::replace(&mut self.links.away.role, Role::inner()));
         // Boxed: an outer session that is asked runs within its own phases.
-        let ended = Box::pin(self.run_phases(Phase::Reading)).await;
-        let ended = match ended {
+        let ended = match Box::pin(self.run_phases(Phase::Reading)).await {
             Ok(()) => Ok(()),
             Err(ending) => Err(Box::pin(self.end_of(ending)).await),
         };
@@ -184,7 +182,7 @@ impl Session {
             .await
         };
         self.io = client;
-        ended.map(|()| reply)
+        ended.map(|()| reply).map_err(Ending::at_first)
     }
 }
 
@@ -252,8 +250,7 @@ fn schema_at(outer: &Session, schema: &[u8], hostgroup: u32) -> Option<Box<[u8]>
 
 /// A client that is not there.
 pub(super) fn no_client() -> Sock {
-    let (end, _) = pair(0);
-    Sock::from(end)
+    Sock::from(pair(0).0)
 }
 
 /// Reads what there is. Whether that was not too much.

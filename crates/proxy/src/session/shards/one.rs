@@ -48,10 +48,7 @@ impl Session {
         }
         let mut inner = match self.enter(branch.hostgroup, 0).await? {
             Ok(inner) => inner,
-            Err(error) => {
-                self.answer_here(command.kind, &error).await?;
-                return Ok(Phase::Over);
-            }
+            Err(error) => return self.answer_over(command.kind, &error).await,
         };
         inner.wrote |= command.writes() && self.has_one_connection();
         if may_set_id {

@@ -197,8 +197,8 @@ impl Session {
         self.give_reply(kind, &reply).await
     }
 
-    /// Tells the client why its transaction is over.
-    async fn answer_over(&mut self, kind: Kind, error: &[u8]) -> Result<Phase, Ending> {
+    /// Answers the command in the backlog with this error. The command is over.
+    pub(super) async fn answer_over(&mut self, kind: Kind, error: &[u8]) -> Result<Phase, Ending> {
         self.answer_here(kind, error).await?;
         Ok(Phase::Over)
     }
@@ -256,7 +256,12 @@ impl Session {
             return Ok(Some(error.to_packet(0, self.capabilities()).split_off(HEADER_LEN)));
         }
         let is_on = self.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
-        let keeps = command.what.kind == StatementKind::Set && keeps_transaction(&command.text, is_on);
+        let keeps = match command.what.kind {
+            StatementKind::Set => keeps_transaction(&command.text, is_on),
+            // Servers commit only if tables are locked.
+            StatementKind::UnlockTables => !self.links.has_pins(&[Pin::LockedTables]),
+            _ => false,
+        };
         if command.defines() && !keeps { Ok(self.commit_everywhere().await?.err()) } else { Ok(None) }
     }
 
