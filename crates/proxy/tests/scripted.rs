@@ -86,6 +86,7 @@ mod scripted {
     mod server_faults;
     mod server_login;
     mod setup;
+    mod shards_lost;
     mod shared;
     mod shared_asks;
     mod shared_by_name;

@@ -25,10 +25,6 @@ const CUTS_QUESTIONS: bool = false;
 /// goes on as if the table were not known: the shard's part is lost, and a `COMMIT` succeeds.
 const LOSES_QUESTIONS: bool = false;
 
-/// The home loses its part of a transaction. The client hears error 1213, but the parts at shards
-/// stay open: the next `BEGIN` commits them.
-pub(super) const LOSES_HOME: bool = false;
-
 /// The home has a reader. The `BEGIN` that no server has heard does not keep the first read of its
 /// transaction from the reader, where the transaction is from then on.
 pub(super) const SPLITS: bool = false;

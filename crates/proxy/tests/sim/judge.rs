@@ -54,7 +54,7 @@ impl Player {
             {
                 self.world.note(format!("c{}: {what}: {error}", self.me));
                 twin.roll_back();
-                return self.behind_lost(error);
+                return Then::Go;
             }
             Err(ClientError::Server(error)) if self.tells_parts(error) => {
                 self.commit_in_part(twin, statement, error);
