@@ -178,3 +178,22 @@ fn c09_a_shard_that_cannot_begin_ends_the_transaction_everywhere() {
         assert!(!world.take().contains(&"a: COMMIT".to_owned()));
     });
 }
+
+#[test]
+fn c14_a_transaction_that_is_lost_at_a_question_about_the_table_is_told() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["BEGIN", "INSERT INTO t (id) VALUES (2)", "INSERT INTO t (id) VALUES (3)"]).await;
+        // What is known of the table has to be asked again.
+        tokio::time::sleep(secs(61)).await;
+        world.fails("a", "information_schema", Fault::Closes);
+        world.take();
+        rolled_back(&mut client, "INSERT INTO t (id) VALUES (4)").await;
+        let all = world.take();
+        assert!(all.contains(&"b: ROLLBACK".to_owned()), "{all:?}");
+        assert!(!all.iter().any(|text| text.contains("VALUES (4)")), "{all:?}");
+        ok(&mut client, &["COMMIT"]).await;
+        let all = world.take();
+        assert!(!all.iter().any(|text| text.ends_with(": COMMIT") && !text.starts_with("home")), "{all:?}");
+    });
+}

@@ -21,10 +21,6 @@ pub(super) const FOLLOWS_CLOSE: bool = false;
 /// shard. The client's error has the sequence id of the next packet of that answer.
 const CUTS_QUESTIONS: bool = false;
 
-/// A shard in a transaction is lost at a question of the proxy's own about the table. The proxy
-/// goes on as if the table were not known: the shard's part is lost, and a `COMMIT` succeeds.
-const LOSES_QUESTIONS: bool = false;
-
 /// The home has a reader. The `BEGIN` that no server has heard does not keep the first read of its
 /// transaction from the reader, where the transaction is from then on.
 pub(super) const SPLITS: bool = false;
@@ -70,11 +66,6 @@ pub(super) fn without_gaps(step: Step, twin: &Session) -> Step {
         }
     }
     Step::Commands(all)
-}
-
-/// Whether a server may be lost at this command, in a transaction or not.
-pub(super) fn may_lose(body: &[u8], is_open: bool) -> bool {
-    LOSES_QUESTIONS || !is_open || !is_question(body)
 }
 
 /// Whether a server may be lost in its answer to this command.
