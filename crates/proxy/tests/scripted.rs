@@ -87,6 +87,7 @@ mod scripted {
     mod server_login;
     mod setup;
     mod shards;
+    mod shards_lost;
     mod shared;
     mod shared_asks;
     mod shared_by_name;

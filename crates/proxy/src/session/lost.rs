@@ -239,7 +239,7 @@ impl Session {
 }
 
 /// The number of the error in the payload of an ERR packet.
-fn code(payload: &[u8]) -> Option<u16> {
+pub(super) fn code(payload: &[u8]) -> Option<u16> {
     match payload {
         [0xff, low, high, ..] => Some(u16::from_le_bytes([*low, *high])),
         _ => None,

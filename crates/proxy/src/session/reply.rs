@@ -3,9 +3,10 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
-use wire::frame::{MessageScanner, put_message};
+use wire::frame::{HEADER_LEN, MessageScanner, put_message};
 
 use super::Session;
+use super::lost::code;
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -62,6 +63,7 @@ impl Session {
     }
 
     pub(super) async fn write_to_client(&mut self, packet: &[u8]) -> Result<(), Ending> {
+        self.state.note_error_code(packet.get(HEADER_LEN..).and_then(code));
         // A client that does not read has as much time as an idle one.
         self.set_slow();
         let written = self.control.until(Signal::Stop, self.io.sock.write_all(packet)).await;

@@ -60,6 +60,7 @@ use wire::command::Kind;
 use super::Session;
 use super::lost::is_about_transactions;
 use super::phase::Phase;
+use super::state::Past;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::Settings;
@@ -182,10 +183,7 @@ impl Role {
 
     /// The outer session whose place this one has, if it has one's.
     fn take_parked(&mut self) -> Option<Inner> {
-        match self.0.as_deref_mut() {
-            Some(Part::Inner(parked)) => parked.take(),
-            _ => None,
-        }
+        if let Some(Part::Inner(parked)) = self.0.as_deref_mut() { parked.take() } else { None }
     }
 
     /// What it has at shards.
@@ -209,6 +207,10 @@ impl Session {
             self.leave_shards().await?;
             return Ok(Phase::Reading);
         }
+        if self.state.past.replace(Past::ROLLED_BACK, false) {
+            // Home was rolled back. What is open there now came behind that.
+            self.roll_back_at_shards().await?;
+        }
         if is_about_transactions(kind) {
             self.heed_lost_shards().await?;
             if self.state.transaction.rolled_back.is_some() {
@@ -223,7 +225,7 @@ impl Session {
         if self.is_ours() {
             return Ok(self.links.stay_home());
         }
-        match kind {
+        let phase = match kind {
             Kind::Query => self.query_at_shards().await,
             Kind::StmtPrepare => self.prepare_at_shards().await,
             Kind::FieldList => self.list_fields().await,
@@ -233,7 +235,12 @@ impl Session {
                 Ok(self.links.stay_home())
             }
             _ => Ok(self.links.stay_home()),
+        }?;
+        if self.state.past.replace(Past::ROLLED_BACK, false) {
+            self.roll_back_everywhere().await?;
+            self.state.transaction.rolled_back = None;
         }
+        Ok(phase)
     }
 
     async fn query_at_shards(&mut self) -> Result<Phase, Ending> {
@@ -268,7 +275,9 @@ impl Session {
             Way::Home => self.run_at_home(command).await,
             Way::At(place) => self.run_where(place, command).await,
             Way::One { branch, is_single }
-                if branch.text.is_none() && self.worker.names_at(branch.hostgroup).is_empty() =>
+                if branch.text.is_none()
+                    && !command.defines()
+                    && self.worker.names_at(branch.hostgroup).is_empty() =>
             {
                 self.run_one(command, &branch, is_single).await
             }
@@ -314,7 +323,9 @@ impl Session {
 
     async fn refuse_at_shards(&mut self, kind: Kind, error: &ClientError) -> Result<Phase, Ending> {
         self.links.away.role.shards().last = Place::Home;
-        self.refuse_here(kind, error).await?;
+        // Of a transaction that was lost at a question about the statement, the client hears first.
+        let lost = self.state.transaction.rolled_back.take();
+        self.refuse_here(kind, lost.as_deref().unwrap_or(error)).await?;
         Ok(Phase::Over)
     }
 

@@ -121,12 +121,14 @@ bitflags! {
         const RELEASED = 1 << 12;
         /// It has written: pins of other connections that stand for a wait are to end.
         const ENDS_WAITING = 1 << 13;
+        /// Its client has got error 1213: what is open of the transaction is to be rolled back.
+        const ROLLED_BACK = 1 << 14;
     }
 }
 
 impl Past {
     /// Sets or clears `flag`. Whether it was set before.
-    fn replace(&mut self, flag: Self, is_set: bool) -> bool {
+    pub(super) fn replace(&mut self, flag: Self, is_set: bool) -> bool {
         let before = self.contains(flag);
         self.set(flag, is_set);
         before

@@ -1,7 +1,6 @@
 //! What may go wrong in a seed.
 
 use super::dice::Dice;
-use super::gaps::may_lose;
 use super::world::World;
 
 /// What may go wrong, each once in so many times; 0 is never.
@@ -53,8 +52,8 @@ impl Faults {
 }
 
 impl World {
-    /// Whether a connection, with a transaction or not, is lost at a command with this body.
-    pub(super) fn loses(&self, body: &[u8], is_open: bool) -> bool {
-        self.happens(self.faults.lost) && (self.scopes.shards.is_none() || may_lose(body, is_open))
+    /// Whether a connection is lost at a command.
+    pub(super) fn loses(&self) -> bool {
+        self.happens(self.faults.lost)
     }
 }

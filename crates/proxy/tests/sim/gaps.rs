@@ -1,28 +1,12 @@
 //! What the proxy does otherwise than a server today where there are shards. Seeds with shards
 //! leave it out; a constant that is set plays it.
 
-use testkit::client::QueryResult;
+use testkit::client::{QueryResult, ServerError};
 use wire::StatusFlags;
 
 use super::author::Step;
 use super::command::Command;
 use super::model::Session;
-
-/// A shard in a transaction is lost at a question of the proxy's own about the table. The proxy
-/// goes on as if the table were not known: the shard's part is lost, and a `COMMIT` succeeds.
-const LOSES_QUESTIONS: bool = false;
-
-/// A shard in a transaction is lost where the proxy takes a statement back. The client gets the
-/// error of the statement only, and the transaction is lost.
-const LOSES_UNDO: bool = false;
-
-/// The home loses its part of a transaction. The client hears error 1213, but the parts at shards
-/// stay open: the next `BEGIN` commits them.
-pub(super) const LOSES_HOME: bool = false;
-
-/// The home has a reader. The `BEGIN` that no server has heard does not keep the first read of its
-/// transaction from the reader, where the transaction is from then on.
-pub(super) const SPLITS: bool = false;
 
 /// `SET autocommit = 1` in a transaction that `BEGIN` has opened with autocommit on. It goes on at
 /// real servers, but not at those of the model.
@@ -38,12 +22,17 @@ const TELLS_SHARDS: bool = false;
 /// Flags of an OK that the proxy makes. It has those of a cursor before it.
 const TELLS_CURSORS: bool = false;
 
-/// Reads are cached. One behind a `BEGIN` that no server has heard is answered from the cache, as
-/// if there were no transaction.
-pub(super) const CACHES: bool = false;
-
 /// `SHOW WARNINGS` behind an error 1235 of the proxy's own. It is empty.
 pub(super) const SHOWS_REFUSALS: bool = false;
+
+/// Where all connections are in use nobody can be asked whether a name is one of stored code. The
+/// client waits, and gets error 1235 in place of 9001.
+const REFUSES_WHERE_FULL: bool = false;
+
+/// Whether it is that error.
+pub(super) fn is_refused_where_full(error: &ServerError) -> bool {
+    !REFUSES_WHERE_FULL && error.code == 1235 && error.message.ends_with("whether it is stored code")
+}
 
 /// This step, without what is left out.
 pub(super) fn without_gaps(step: Step, twin: &Session) -> Step {
@@ -58,17 +47,6 @@ pub(super) fn without_gaps(step: Step, twin: &Session) -> Step {
         }
     }
     Step::Commands(all)
-}
-
-/// Whether a server may be lost at this command, in a transaction or not.
-pub(super) fn may_lose(body: &[u8], is_open: bool) -> bool {
-    let undoes = body.ends_with(b"ROLLBACK TO SAVEPOINT pointsman_statement");
-    (LOSES_QUESTIONS || !is_open || !is_question(body)) && (LOSES_UNDO || !undoes)
-}
-
-/// Whether the proxy asks of its own what a table is.
-fn is_question(body: &[u8]) -> bool {
-    String::from_utf8_lossy(body).contains("information_schema")
 }
 
 /// The flags of an answer that are compared.

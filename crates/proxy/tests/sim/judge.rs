@@ -8,6 +8,7 @@ use wire::StatusFlags;
 
 use super::client::{Pair, Player, Then};
 use super::encode::{binary, text};
+use super::gaps::is_refused_where_full;
 use super::model::{Answer, Session, owner};
 use super::sharded::Sharded;
 use super::sharded_judge::REFUSED;
@@ -54,7 +55,7 @@ impl Player {
             {
                 self.world.note(format!("c{}: {what}: {error}", self.me));
                 twin.roll_back();
-                return self.behind_lost(error);
+                return Then::Go;
             }
             Err(ClientError::Server(error)) if self.tells_parts(error) => {
                 self.commit_in_part(twin, statement, error);
@@ -221,6 +222,7 @@ impl Player {
             // for the second, and another one the other way round. A server that takes fewer
             // connections than before, or whose statements are slow, may be busy for as long.
             ClientError::Server(error) if error.code == NO_CONNECTION && self.world.may_be_full() => true,
+            ClientError::Server(error) if is_refused_where_full(error) && self.world.may_be_full() => true,
             ClientError::Server(error) if self.is_about_unknown(error) => true,
             ClientError::Server(error) => {
                 may_fail && (LOST.contains(&error.code) || error.code >= 2000) || is_aimed_at

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::dialect::Dialect;
 use super::dice::Dice;
-use super::gaps::CACHES;
 use super::sharding::Sharding;
 
 /// Features that are on.
@@ -89,13 +88,12 @@ impl Scopes {
     pub(super) fn roll(seed: u64, dice: &Dice) -> Self {
         let causal = dice.one_in(5).then(|| Causal::roll(dice));
         let shards = Sharding::roll(seed);
-        let may_cache = shards.is_none() || CACHES;
         Self {
             dialect: *dice.pick(&[Dialect::MariaDb, Dialect::MariaDb, Dialect::MySql8, Dialect::MySql9]),
             has_pipelines: dice.one_in(2),
             has_pins: dice.one_in(2),
             is_crowded: dice.one_in(4),
-            cached: dice.one_in(4).then(|| Cached::roll(dice)).filter(|_| may_cache),
+            cached: dice.one_in(4).then(|| Cached::roll(dice)),
             causal,
             shards,
             has_drain: dice.one_in(8),

@@ -94,7 +94,7 @@ impl Connection {
                 self.session.prepared.remove(handle(body));
                 Then::Go
             }
-            _ if self.world.loses(body, self.session.in_transaction) => self.lose(kind, body).await,
+            _ if self.world.loses() => self.lose(kind, body).await,
             _ => {
                 let reply = self.reply(kind, body).await;
                 self.send(&reply).await

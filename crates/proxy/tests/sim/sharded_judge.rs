@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use testkit::client::{QueryResult, ServerError};
 use wire::StatusFlags;
 
-use super::client::{Player, Then};
+use super::client::Player;
 use super::encode::{binary, text};
-use super::gaps::{LOSES_HOME, SHOWS_REFUSALS, compared};
+use super::gaps::{SHOWS_REFUSALS, compared};
 use super::model::{Answer, Database, Session};
 use super::sharded::{Read, Sharded};
 use super::sharding::{HOSTGROUPS, is_sharded, shard_of};
@@ -58,13 +58,6 @@ impl Player {
             Some(_) => compared(told, result) == compared(status, result),
             None => told == status,
         }
-    }
-
-    /// How a session goes on whose transaction was lost.
-    pub(super) fn behind_lost(&self, error: &ServerError) -> Then {
-        let is_at_home = ["server writer", "server reader"].iter().any(|name| error.message.contains(name));
-        let is_left_out = self.world.scopes.shards.is_some() && is_at_home && !LOSES_HOME;
-        if is_left_out { Then::Leave } else { Then::Go }
     }
 
     /// A statement over the sharded table was refused by the proxy.

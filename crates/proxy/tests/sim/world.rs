@@ -14,7 +14,6 @@ use tokio::time::Instant;
 use super::dice::Dice;
 use super::faults::Faults;
 use super::freshness::Acknowledged;
-use super::gaps::SPLITS;
 use super::model::Database;
 use super::scopes::Scopes;
 use super::sharding::{HOSTGROUPS, number_of};
@@ -100,7 +99,7 @@ impl World {
             steps: 20 + dice.below(60),
             capacity: *dice.pick(&[48, 1024, 16 * 1024]),
             server_capacity: *dice.pick(&[1024, 16 * 1024]),
-            is_split: (scopes.causal.is_some() || dice.one_in(3)) && (scopes.shards.is_none() || SPLITS),
+            is_split: scopes.causal.is_some() || dice.one_in(3),
             max_connections: Cell::new(if scopes.is_crowded { 2 } else { *dice.pick(&CONNECTIONS) }),
             reloads: *dice.pick(&[0, 0, 30]),
             reader_is_off: Cell::new(false),

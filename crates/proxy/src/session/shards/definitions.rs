@@ -7,9 +7,11 @@ use shard::{Layout, Node, Table};
 use sql::parse::Tree;
 use wire::rows::cells;
 
+use super::Inner;
 use super::command::Command;
 use super::transaction::error_of;
 use crate::ending::Ending;
+use crate::error::ClientError;
 use crate::session::Session;
 
 /// Nodes of a table that are asked for its definition.
@@ -101,10 +103,21 @@ impl Session {
 
     /// Has the inner session of a hostgroup run a statement. The reply, as packets.
     pub(super) async fn ask_at(&mut self, hostgroup: u32, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        let mut inner = self.take_inner(hostgroup);
-        let reply = inner.session.ask(text).await;
+        let inner = self.take_inner(hostgroup);
+        self.ask_inner(inner, text).await
+    }
+
+    /// The same for this one, which is put back. If its part of the transaction is lost with that,
+    /// so is the transaction.
+    pub(super) async fn ask_inner(&mut self, mut inner: Inner, text: &[u8]) -> Result<Vec<u8>, Ending> {
+        let was_open = inner.is_in_transaction();
+        let reply = inner.session.ask(text).await?;
+        let is_over = was_open && !inner.is_in_transaction();
         self.links.put_inner(inner);
-        reply
+        if is_over && error_of(&reply).is_some() {
+            self.lose_transaction(ClientError::PartFailed).await?;
+        }
+        Ok(reply)
     }
 }
 

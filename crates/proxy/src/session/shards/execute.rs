@@ -5,7 +5,7 @@ use std::rc::Rc;
 use sql::StatementKind;
 use wire::Codec as _;
 use wire::command::{Kind, StmtExecute, statement_id};
-use wire::frame::{HEADER_LEN, put_message};
+use wire::frame::put_message;
 
 use super::Inner;
 use super::command::{Command, with_types};
@@ -43,10 +43,9 @@ impl Session {
             Err(error) => return self.refuse_at_shards(Kind::StmtPrepare, &error).await,
         };
         let mut inner = self.take_inner(branch.hostgroup);
-        let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await;
+        let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await?;
         let (serial, modes) = (inner.serial, inner.session.state.modes());
         self.links.put_inner(inner);
-        let reply = reply?;
         if let Some(error) = error_of(&self.as_prepared(&reply, branch.hostgroup, 0)) {
             return self.answer_over(Kind::StmtPrepare, &error).await;
         }
@@ -219,7 +218,7 @@ impl Session {
         }
         let Some(packets) = command.executing(known_as, statement, branch, caps) else {
             let error = ClientError::not_sharded("a value sent in parts", "its row is one of several");
-            return Ok(Err(error.to_packet(0, caps).split_off(HEADER_LEN)));
+            return Ok(Err(self.payload_of(&error)));
         };
         for mut part in statement.parts.clone() {
             renumber(&mut part, known_as);
@@ -244,9 +243,9 @@ impl Session {
 
     async fn close_site(&mut self, site: &Site) -> Result<(), Ending> {
         let Some(mut inner) = self.take_inner_of(site.inner) else { return Ok(()) };
-        let closed = inner.session.ask_packet(closing(site.id)).await;
+        inner.session.ask_packet(closing(site.id)).await?;
         self.links.put_inner(inner);
-        closed.map(|_| ())
+        Ok(())
     }
 
     /// The command in the backlog is about the cursor of a statement, or about parts of values.
@@ -264,8 +263,7 @@ impl Session {
                 return self.refuse_at_shards(kind, &ClientError::NoCursor { id, is_mariadb }).await;
             }
             let ok = crate::client::login::ok(self.capabilities(), self.state.status);
-            self.answer_here(kind, &ok).await?;
-            return Ok(Phase::Over);
+            return self.answer_over(kind, &ok).await;
         };
         if kind == Kind::StmtReset
             && let Some(statement) = self.links.away.role.shards().statements.get(id)

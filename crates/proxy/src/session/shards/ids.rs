@@ -210,17 +210,14 @@ impl Session {
     /// Says a statement at a hostgroup, outside of the client's transaction there.
     async fn say_to_counter(&mut self, hostgroup: u32, text: &str) -> Result<Said, Ending> {
         let mut inner = self.take_inner_at(hostgroup, SLOT);
-        let mut reply = inner.session.ask(text.as_bytes()).await;
-        if reply.is_ok() && inner.is_in_transaction() {
+        let reply = inner.session.ask(text.as_bytes()).await?;
+        if inner.is_in_transaction() {
             // The client has no AUTOCOMMIT.
-            reply = match inner.session.ask(b"COMMIT").await {
-                Ok(_) => reply,
-                Err(ending) => Err(ending),
-            };
+            inner.session.ask(b"COMMIT").await?;
         }
         let capabilities = inner.session.capabilities();
         self.links.put_inner(inner);
-        Ok(Said::of(&reply?, capabilities))
+        Ok(Said::of(&reply, capabilities))
     }
 }
 

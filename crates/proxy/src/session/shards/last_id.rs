@@ -7,13 +7,17 @@ use sql::shape::Effects;
 use wire::rows::first_cell;
 
 use super::super::links::Links;
-use super::super::state::SessionState;
+use super::super::state::{Past, SessionState};
 use super::command::Command;
 use super::{Inner, Place};
 use crate::ending::Ending;
+use crate::error::ClientError;
 use crate::session::Session;
 use crate::session::route::NEEDS_LAST_ID;
 use crate::state::results::LastId;
+
+/// What servers are asked.
+const QUESTION: &[u8] = b"SELECT LAST_INSERT_ID()";
 
 /// What may ask for `LAST_INSERT_ID()`, or set it.
 const ASKS: Effects = Effects::LAST_INSERT_ID.union(Effects::FUNCTION).union(Effects::UNKNOWN);
@@ -34,21 +38,20 @@ impl Session {
     /// Finds out what `LAST_INSERT_ID()` is, if only the server of a shard knows.
     pub(super) async fn learn_last_id(&mut self) -> Result<(), Ending> {
         let knows = self.links.away.role.shards().last_id.take();
-        let Some(mut inner) = knows.and_then(|serial| self.take_inner_of(serial)) else { return Ok(()) };
-        let asked = ask_last_id(&mut inner.session).await;
-        self.links.put_inner(inner);
-        if let Some(id) = asked? {
-            self.state.last.results.set_last_id(LastId::Is(id));
-        }
+        let Some(inner) = knows.and_then(|serial| self.take_inner_of(serial)) else { return Ok(()) };
+        let reply = self.ask_inner(inner, QUESTION).await?;
+        self.state.note_last_id_in(&reply);
         Ok(())
     }
 
     /// The same if only the home's server knows.
     pub(super) async fn learn_last_id_at_home(&mut self) -> Result<(), Ending> {
-        if matches!(self.state.last.results.last_id(), LastId::AtServer { .. })
-            && let Some(id) = ask_last_id(self).await?
-        {
-            self.state.last.results.set_last_id(LastId::Is(id));
+        if matches!(self.state.last.results.last_id(), LastId::AtServer { .. }) {
+            let reply = self.ask(QUESTION).await?;
+            self.state.note_last_id_in(&reply);
+            if self.state.past.contains(Past::ROLLED_BACK) {
+                self.lose_transaction(ClientError::PartFailed).await?;
+            }
         }
         Ok(())
     }
@@ -58,11 +61,11 @@ impl Session {
     pub(super) async fn learn_last_id_for(&mut self, place: Place) -> Result<(), Ending> {
         let shards = self.links.away.role.shards();
         let knows = |inner: &&Inner| Some(inner.serial) == shards.last_id;
-        if shards.inner.iter().find(knows).is_some_and(|inner| inner.place() == place) {
-            return Ok(());
+        if shards.inner.iter().find(knows).is_none_or(|inner| inner.place() != place) {
+            self.learn_last_id().await?;
+            self.learn_last_id_at_home().await?;
         }
-        self.learn_last_id().await?;
-        self.learn_last_id_at_home().await
+        Ok(())
     }
 }
 
@@ -92,8 +95,12 @@ impl Links {
     }
 }
 
-/// What the server of a session says that `LAST_INSERT_ID()` is.
-async fn ask_last_id(session: &mut Session) -> Result<Option<u64>, Ending> {
-    let reply = session.ask(b"SELECT LAST_INSERT_ID()").await?;
-    Ok(first_cell(&reply).and_then(|cell| std::str::from_utf8(cell).ok()?.parse().ok()))
+impl SessionState {
+    /// Takes note of what a server says that `LAST_INSERT_ID()` is, if it does.
+    fn note_last_id_in(&mut self, reply: &[u8]) {
+        let cell = first_cell(reply).and_then(|cell| std::str::from_utf8(cell).ok());
+        if let Some(Ok(id)) = cell.map(str::parse) {
+            self.last.results.set_last_id(LastId::Is(id));
+        }
+    }
 }

@@ -99,10 +99,7 @@ impl Session {
             let mut hostgroups: Vec<_> = load.branches.iter().map(|branch| branch.hostgroup).collect();
             hostgroups.dedup();
             for hostgroup in hostgroups {
-                let mut inner = self.take_inner(hostgroup);
-                let reply = inner.session.ask(CHARSET).await;
-                self.links.put_inner(inner);
-                let reply = reply?;
+                let reply = self.ask_at(hostgroup, CHARSET).await?;
                 let name = first_cell(&reply).unwrap_or_default();
                 charsets.push(String::from_utf8_lossy(name).into_owned());
             }

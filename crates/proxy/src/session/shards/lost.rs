@@ -11,18 +11,12 @@ use crate::session::Session;
 impl Role {
     /// Inner sessions, if the session has any.
     fn inner_sessions(&mut self) -> &mut [Inner] {
-        match self.0.as_deref_mut() {
-            Some(Part::Outer(shards)) => &mut shards.inner,
-            Some(Part::Inner(_)) | None => &mut [],
-        }
+        if let Some(Part::Outer(shards)) = self.0.as_deref_mut() { &mut shards.inner } else { &mut [] }
     }
 
     /// Whether a transaction is open at a shard.
     pub(in crate::session) fn has_transaction(&self) -> bool {
-        match self.0.as_deref() {
-            Some(Part::Outer(shards)) => shards.inner.iter().any(Inner::is_in_transaction),
-            Some(Part::Inner(_)) | None => false,
-        }
+        matches!(self.0.as_deref(), Some(Part::Outer(all)) if all.inner.iter().any(Inner::is_in_transaction))
     }
 }
 
@@ -41,7 +35,7 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the transaction everywhere if a shard has lost its part since the last command. The
+    /// Ends the transaction everywhere if one part of it has ended since the last command. The
     /// client hears of it with its next statement.
     pub(super) async fn heed_lost_shards(&mut self) -> Result<(), Ending> {
         if self.links.away.role.has_transaction() {
@@ -55,12 +49,14 @@ impl Session {
         }
         let inner = self.links.away.role.inner_sessions().iter_mut();
         // Each is taken: none of them is to tell it a second time.
-        let mut lost = None;
-        for error in inner.filter_map(|inner| inner.session.state.transaction.rolled_back.take()) {
-            lost = Some(error);
-        }
+        let lost = inner.filter_map(|inner| inner.session.state.transaction.rolled_back.take());
+        let lost = lost.fold(None, |_, error| Some(error));
         match lost {
             Some(error) => self.lose_transaction(*error).await,
+            // Home has ended it, and no command of the client says so.
+            None if self.links.away.role.has_transaction() && !self.has_one_connection() => {
+                self.lose_transaction(ClientError::PartFailed).await
+            }
             None => Ok(()),
         }
     }
@@ -86,7 +82,7 @@ impl Session {
     }
 
     /// Rolls back everywhere. The client hears why with its next statement.
-    async fn lose_transaction(&mut self, error: ClientError) -> Result<(), Ending> {
+    pub(super) async fn lose_transaction(&mut self, error: ClientError) -> Result<(), Ending> {
         self.roll_back_everywhere().await?;
         self.state.transaction.rolled_back = Some(Box::new(error));
         Ok(())

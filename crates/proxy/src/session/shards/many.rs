@@ -16,6 +16,7 @@ use planner::plan::{Branch, Counts};
 use planner::seen::Cells;
 use wire::StatusFlags;
 use wire::command::Kind;
+use wire::reply::End;
 
 use super::super::links::Links;
 use super::super::state::SessionState;
@@ -65,8 +66,7 @@ impl Session {
         if command.defines()
             && let Err(error) = self.commit_everywhere().await?
         {
-            self.answer_here(command.kind, &error).await?;
-            return Ok(Phase::Over);
+            return self.answer_over(command.kind, &error).await;
         }
         let shared = Arc::clone(&self.worker.shared);
         let tables = std::mem::take(&mut scattered.tables);
@@ -146,11 +146,8 @@ impl Session {
         mut runners: Runners,
     ) -> Result<Phase, Ending> {
         let may_set_id = may_set_id(command, &scattered);
-        if may_set_id {
-            runners
-                .all
-                .iter_mut()
-                .for_each(|runner| self.links.give_last_id(&mut self.state, &mut runner.inner));
+        for runner in runners.all.iter_mut().filter(|_| may_set_id) {
+            self.links.give_last_id(&mut self.state, &mut runner.inner);
         }
         let is_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
         let seq = self.skip_command().await?;
@@ -197,12 +194,12 @@ impl Session {
             Some(error) => self.reply(seq, &error).await?,
             None => poll_fn(|cx| relay.poll_write(cx, &mut self.io.sock)).await?,
         }
+        if let Some(End::Err { code }) = relay.scatter().over().map(|over| over.outcome.end) {
+            self.state.note_error_code(Some(code));
+        }
         self.end_running();
-        if ended.may_set_id {
-            runners
-                .all
-                .iter_mut()
-                .for_each(|runner| self.links.note_last_id(&mut self.state, &mut runner.inner));
+        for runner in runners.all.iter_mut().filter(|_| ended.may_set_id) {
+            self.links.note_last_id(&mut self.state, &mut runner.inner);
         }
         self.put_runners(runners).await?;
         self.links.note_scattered(&mut self.state, &relay, first, ended.branches);
@@ -295,18 +292,14 @@ impl Session {
     /// Puts inner sessions back. If one of them has lost the transaction of the client, so do all
     /// others.
     pub(super) async fn put_runners(&mut self, runners: Runners) -> Result<(), Ending> {
-        let lost = runners.all.iter().find(|runner| runner.is_lost());
-        let lost = lost.map(|runner| runner.inner.hostgroup);
+        let is_lost = runners.all.iter().any(Runner::is_lost);
         for Runner { mut inner, is_over, .. } in runners.all {
             if !is_over {
                 inner.session.control = Rc::clone(&self.control);
                 self.links.put_inner(inner);
             }
         }
-        match lost {
-            Some(hostgroup) => self.roll_back_with(hostgroup).await,
-            None => Ok(()),
-        }
+        if is_lost { self.lose_transaction(ClientError::PartFailed).await } else { Ok(()) }
     }
 
     /// Why a command does not run at several shards in the state that the session is in.

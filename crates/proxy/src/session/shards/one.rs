@@ -9,8 +9,10 @@ use super::super::links::Links;
 use super::command::Command;
 use super::{Inner, Place};
 use crate::ending::Ending;
+use crate::error::ClientError;
 use crate::session::Session;
 use crate::session::phase::Phase;
+use crate::session::state::Past;
 
 /// What of a statement's effects may change rows.
 const WRITES: Effects = Effects::WRITES.union(Effects::UNKNOWN).union(Effects::FUNCTION);
@@ -78,7 +80,7 @@ impl Session {
         }
         self.links.away.role.shards().last = place;
         if is_lost {
-            self.roll_back_with(branch.hostgroup).await?;
+            self.lose_transaction(ClientError::PartFailed).await?;
         }
         Ok(Phase::Over)
     }
@@ -95,9 +97,9 @@ impl Session {
         }
         let mut inner = self.take_inner(hostgroup);
         self.links.give_last_id(&mut self.state, &mut inner);
-        let lent = self.lend(&mut inner, Some(command.with_text(None))).await;
+        self.lend(&mut inner, Some(command.with_text(None))).await?;
         self.links.put_inner(inner);
-        lent.map(|()| Phase::Over)
+        Ok(Phase::Over)
     }
 
     /// Lends the client to an inner session, which gets the command that the backlog begins with,
@@ -108,7 +110,9 @@ impl Session {
             self.io.backlog = packets;
         }
         std::mem::swap(&mut self.io, &mut inner.session.io);
+        inner.session.state.past.remove(Past::ROLLED_BACK);
         let ended = inner.session.run_as_inner().await;
+        self.state.past |= inner.session.state.past & Past::ROLLED_BACK;
         std::mem::swap(&mut self.io, &mut inner.session.io);
         self.io.backlog.extend_from_slice(&behind);
         ended

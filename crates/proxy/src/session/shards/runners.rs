@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use session::committed::{Part, Place, Verdict, verdict};
 use wire::Capabilities;
-use wire::frame::{HEADER_LEN, put_message};
+use wire::frame::put_message;
 
 use super::inner::{Inner, no_client};
 use super::moment::Moment;
@@ -164,9 +164,7 @@ impl Runners {
                 Verdict::Refused(error) => Some(error),
                 Verdict::InPart(error) => {
                     tracing::warn!(%error, "a statement over several shards has committed in part");
-                    let caps =
-                        open.first().map_or(Capabilities::empty(), |one| one.inner.session.capabilities());
-                    Some(error.to_packet(0, caps).split_off(HEADER_LEN))
+                    open.first().map(|one| one.inner.session.payload_of(&error))
                 }
             },
             _ => parts.into_iter().find_map(|part| part.refusal),

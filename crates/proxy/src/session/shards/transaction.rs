@@ -18,7 +18,6 @@ use session::committed::{self, Part, Verdict, verdict};
 use sql::StatementKind;
 use sql::shape::Effects;
 use wire::command::Kind;
-use wire::frame::HEADER_LEN;
 use wire::packet;
 
 use super::autocommit::keeps_transaction;
@@ -226,26 +225,19 @@ impl Session {
             .await?
         };
         let mut parts = Vec::with_capacity(open.len());
-        let mut ended = Ok(());
         for (mut inner, reply) in open.into_iter().zip(replies) {
-            match reply {
-                Ok(reply) => {
-                    let place = committed::Place::Shard(inner.hostgroup);
-                    parts.push(Part { place, wrote: inner.wrote, refusal: error_of(&reply) });
-                    inner.session.control = Rc::clone(&self.control);
-                    self.links.put_inner(inner);
-                }
-                Err(ending) => ended = ended.and(Err(ending)),
-            }
+            let place = committed::Place::Shard(inner.hostgroup);
+            parts.push(Part { place, wrote: inner.wrote, refusal: error_of(&reply?) });
+            inner.session.control = Rc::clone(&self.control);
+            self.links.put_inner(inner);
         }
-        ended.map(|()| parts)
+        Ok(parts)
     }
 
     /// A statement that runs at home ends the transaction, or may do so unseen: shards in it hear
     /// of it before. The payload of the error if the statement is not to run.
     pub(super) async fn leave_transaction(&mut self, command: &Command) -> Result<Option<Vec<u8>>, Ending> {
-        let is_in = self.links.away.role.shards().inner.iter().any(Inner::is_in_transaction);
-        if !is_in {
+        if !self.links.away.role.has_transaction() {
             return Ok(None);
         }
         if command.what.several && command.what.effects.intersects(Effects::TRANSACTION | Effects::COMMITS) {
@@ -253,7 +245,7 @@ impl Session {
                 "several statements in one text that end a transaction",
                 "shards are in it",
             );
-            return Ok(Some(error.to_packet(0, self.capabilities()).split_off(HEADER_LEN)));
+            return Ok(Some(self.payload_of(&error)));
         }
         let is_on = self.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
         let keeps = match command.what.kind {
@@ -272,16 +264,13 @@ impl Session {
         hostgroup: u32,
         slot: usize,
     ) -> Result<Result<Inner, Vec<u8>>, Ending> {
+        if let Some(error) = self.state.transaction.rolled_back.take() {
+            // It was lost at a question about the statement.
+            return Ok(Err(self.payload_of(&error)));
+        }
         let is_open = self.state.in_transaction() || self.state.begins_later();
         if !is_open {
-            let autocommit = self.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
-            let shards = self.links.away.role.shards();
-            let is_left = autocommit && shards.inner.iter().any(Inner::is_in_transaction);
-            shards.transaction = Transaction::default();
-            if is_left {
-                // The transaction has ended at home: it was rolled back there.
-                self.roll_back_at_shards().await?;
-            }
+            self.links.away.role.shards().transaction = Transaction::default();
         }
         let layout = self.worker.settings().shards.clone();
         let shards = self.links.away.role.shards();
@@ -303,12 +292,6 @@ impl Session {
             }
         }
         Ok(Ok(inner))
-    }
-
-    /// A shard has lost the open transaction: so do all others.
-    pub(super) async fn roll_back_with(&mut self, hostgroup: u32) -> Result<(), Ending> {
-        tracing::debug!(hostgroup, "a shard has ended the transaction; it is rolled back everywhere");
-        self.roll_back_everywhere().await
     }
 
     /// Rolls the open transaction back at shards, and at home.

@@ -132,20 +132,23 @@ impl SessionState {
     /// What the end of a reply says about the session's status.
     pub(in crate::session) fn note_status(&mut self, outcome: Outcome, link: &mut LinkState) {
         let status = self.status;
-        let told = match outcome.end {
-            // The server has rolled the transaction back; an ERR packet carries no status that
-            // would say so.
-            End::Err { code: ER_LOCK_DEADLOCK } => status - StatusFlags::IN_TRANSACTION,
-            // That the session has changed is said of one packet.
-            _ => outcome.status().unwrap_or(status) - StatusFlags::SESSION_STATE_CHANGED,
-        };
+        // Of a transaction that was rolled back an ERR packet carries no status.
+        let is_over = matches!(outcome.end, End::Err { code } if self.note_error_code(Some(code)));
+        let ended = if is_over { StatusFlags::IN_TRANSACTION } else { StatusFlags::empty() };
+        // That the session has changed is said of one packet.
+        let told = outcome.status().unwrap_or(status - ended) - StatusFlags::SESSION_STATE_CHANGED;
         // Without `autocommit`, a savepoint is a transaction of which servers do not tell.
         let has_savepoint = link.pins.holds(Pin::Transaction);
         link.status = if has_savepoint { told | StatusFlags::IN_TRANSACTION } else { told };
         self.set_status(link.status);
-        let is_told =
-            outcome.status().is_some() || matches!(outcome.end, End::Err { code: ER_LOCK_DEADLOCK });
-        self.past.set(Past::UNSURE, !is_told);
+        self.past.set(Past::UNSURE, outcome.status().is_none() && !is_over);
+    }
+
+    /// The client gets an error with this code. Whether its transaction is over.
+    pub(in crate::session) fn note_error_code(&mut self, code: Option<u16>) -> bool {
+        let is_over = code == Some(ER_LOCK_DEADLOCK);
+        self.past |= if is_over { Past::ROLLED_BACK } else { Past::empty() };
+        is_over
     }
 
     /// The client has reset its connection: only where it is, and whom the servers know, stays.

@@ -1,0 +1,199 @@
+//! Transactions over shards of which one part ends: the other parts are rolled back, and the client
+//! hears of it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use config::{Config, ShardTransactions};
+use proxy::memory::End;
+use proxy::stage::Stage;
+use shard::placement::{Function, Level, Modulo, Sign};
+use shard::{Draft, Layout, Node, Table};
+use wire::StatusFlags;
+use wire::command::Kind;
+
+use super::support::{Client, config as usual, database, lets_in, log_in_as, options, play, secs, stage};
+
+/// What a server does in place of its answer to a statement.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    /// It closes the connection.
+    Closes,
+    /// It has rolled back the transaction for a deadlock.
+    Deadlock,
+}
+
+/// The servers `home`, `a` and `b`: the statements that they have got, and the next fault.
+#[derive(Default)]
+struct World {
+    statements: RefCell<Vec<String>>,
+    /// A server, a part of a statement, and what happens there, once.
+    fault: RefCell<Option<(&'static str, &'static str, Fault)>>,
+}
+
+impl World {
+    fn fails(&self, server: &'static str, statement: &'static str, fault: Fault) {
+        *self.fault.borrow_mut() = Some((server, statement, fault));
+    }
+
+    /// The statements of the servers since the last call, without questions of the proxy's own.
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.statements.borrow_mut())
+    }
+
+    fn fault_at(&self, server: &str, text: &str) -> Option<Fault> {
+        let mut next = self.fault.borrow_mut();
+        let is_it = next.is_some_and(|(name, part, _)| name == server && text.contains(part));
+        if is_it { next.take().map(|(_, _, fault)| fault) } else { None }
+    }
+}
+
+/// The table `db.t`, by `id` over the servers `a` (even ids) and `b`, beside the home.
+fn config() -> Config {
+    let node = |hostgroup| Node { hostgroup, schema: "db".to_owned(), table: "t".to_owned() };
+    let function = Function::Modulo(Modulo { shards: 2, sign: Sign::Floor });
+    let level = Level { columns: vec![0], function, nodes: None };
+    let table = Table::sharded(["db", "t"], vec![node(1), node(2)], vec!["id".to_owned()], vec![level]);
+    let draft = Draft { hostgroups: vec![0, 1, 2], tables: vec![table], ..Draft::default() };
+    let mut config = usual();
+    "home".clone_into(&mut config.servers[0].hostname);
+    config.servers.push(config::Server { hostgroup_id: 1, ..database("a") });
+    config.servers.push(config::Server { hostgroup_id: 2, ..database("b") });
+    config.pointsman.shard_transactions = ShardTransactions::BestEffort;
+    config.shards = Some(Arc::new(Layout::new(draft).unwrap()));
+    config
+}
+
+/// A connection to a server.
+async fn converse(world: Rc<World>, name: String, end: End) {
+    let name = name.split(':').next().unwrap().to_owned();
+    let mut server = lets_in(end).await;
+    while let Some(command) = server.next_command().await {
+        let text = String::from_utf8_lossy(command.get(1..).unwrap_or_default()).into_owned();
+        let is_question = text.contains("information_schema");
+        if command.first() == Some(&(Kind::Query as u8)) && !is_question {
+            world.statements.borrow_mut().push(format!("{name}: {text}"));
+        }
+        let autocommit = server.status.contains(StatusFlags::AUTOCOMMIT);
+        match world.fault_at(&name, &text) {
+            Some(Fault::Closes) => return,
+            Some(Fault::Deadlock) => {
+                server.status -= StatusFlags::IN_TRANSACTION;
+                server.err(1213, "40001", "Deadlock found").await;
+                continue;
+            }
+            None => {}
+        }
+        match &*text {
+            "COMMIT" | "ROLLBACK" => server.status -= StatusFlags::IN_TRANSACTION,
+            "BEGIN" => server.status |= StatusFlags::IN_TRANSACTION,
+            text if text.ends_with("autocommit = 0") => server.status -= StatusFlags::AUTOCOMMIT,
+            _ if !autocommit => server.status |= StatusFlags::IN_TRANSACTION,
+            _ => {}
+        }
+        if is_question {
+            let mut table = [None; 13];
+            let head = [Some("0"), Some("BASE TABLE"), Some("InnoDB"), Some("8.4.3"), Some("1024")];
+            table[..head.len()].copy_from_slice(&head);
+            let mut column = [None; 13];
+            let id =
+                [Some("1"), Some("1"), Some("id"), Some("int"), Some("int(11)"), Some("NO"), None, Some("")];
+            column[..id.len()].copy_from_slice(&id);
+            server.rows(&["?"; 13], &[&table, &column]).await;
+        } else {
+            server.ok().await;
+        }
+    }
+}
+
+/// A client that has written to `a` and knows the table.
+async fn scene() -> (Stage, Rc<World>, Client) {
+    let world = Rc::<World>::default();
+    let (stage, servers) = stage(config());
+    let served = Rc::clone(&world);
+    servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
+    let mut client = log_in_as(&stage, &options().schema("db")).await;
+    ok(&mut client, &["INSERT INTO t (id) VALUES (0)"]).await;
+    world.take();
+    (stage, world, client)
+}
+
+async fn ok(client: &mut Client, statements: &[&str]) {
+    for sql in statements {
+        client.send_query(sql).await;
+        client.expect_ok().await;
+    }
+}
+
+async fn rolled_back(client: &mut Client, sql: &str) {
+    client.send_query(sql).await;
+    client.expect_err(1213).await;
+}
+
+#[test]
+fn c09_parts_at_shards_are_not_committed_when_the_home_has_lost_its_own() {
+    for fault in [Fault::Closes, Fault::Deadlock] {
+        play(async || {
+            let (_stage, world, mut client) = scene().await;
+            world.fails("home", "DO 1", fault);
+            ok(&mut client, &["BEGIN", "INSERT INTO t (id) VALUES (2)"]).await;
+            rolled_back(&mut client, "DO 1").await;
+            ok(&mut client, &["BEGIN", "INSERT INTO t (id) VALUES (2)", "COMMIT"]).await;
+            let all = world.take();
+            let at_a: Vec<_> = all.iter().filter_map(|text| text.strip_prefix("a: ")).collect();
+            let insert = "INSERT INTO t (id) VALUES (2)";
+            assert_eq!(at_a, ["BEGIN", insert, "ROLLBACK", "BEGIN", insert, "COMMIT"]);
+        });
+    }
+}
+
+#[test]
+fn c09_without_autocommit_parts_at_shards_do_not_outlast_a_deadlock() {
+    for server in ["home", "b"] {
+        play(async || {
+            let (_stage, world, mut client) = scene().await;
+            ok(&mut client, &["SET autocommit = 0", "INSERT INTO t (id) VALUES (2)"]).await;
+            let sql = if server == "b" { "INSERT INTO t (id) VALUES (3)" } else { "DO 1" };
+            world.fails(server, sql, Fault::Deadlock);
+            rolled_back(&mut client, sql).await;
+            ok(&mut client, &["COMMIT"]).await;
+            let all = world.take();
+            assert!(all.contains(&"a: ROLLBACK".to_owned()), "{all:?}");
+            assert!(!all.contains(&"a: COMMIT".to_owned()), "{all:?}");
+        });
+    }
+}
+
+#[test]
+fn c09_a_shard_that_cannot_begin_ends_the_transaction_everywhere() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["BEGIN", "SAVEPOINT s", "INSERT INTO t (id) VALUES (2)"]).await;
+        world.fails("b", "SAVEPOINT s", Fault::Closes);
+        rolled_back(&mut client, "INSERT INTO t (id) VALUES (3)").await;
+        let all = world.take();
+        assert!(all.contains(&"a: ROLLBACK".to_owned()), "{all:?}");
+        ok(&mut client, &["BEGIN"]).await;
+        assert!(!world.take().contains(&"a: COMMIT".to_owned()));
+    });
+}
+
+#[test]
+fn c14_a_transaction_that_is_lost_at_a_question_about_the_table_is_told() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["BEGIN", "INSERT INTO t (id) VALUES (2)", "INSERT INTO t (id) VALUES (3)"]).await;
+        // What is known of the table has to be asked again.
+        tokio::time::sleep(secs(61)).await;
+        world.fails("a", "information_schema", Fault::Closes);
+        world.take();
+        rolled_back(&mut client, "INSERT INTO t (id) VALUES (4)").await;
+        let all = world.take();
+        assert!(all.contains(&"b: ROLLBACK".to_owned()), "{all:?}");
+        assert!(!all.iter().any(|text| text.contains("VALUES (4)")), "{all:?}");
+        ok(&mut client, &["COMMIT"]).await;
+        let all = world.take();
+        assert!(!all.iter().any(|text| text.ends_with(": COMMIT") && !text.starts_with("home")), "{all:?}");
+    });
+}
