@@ -25,8 +25,8 @@ const TELLS_CURSORS: bool = false;
 /// `SHOW WARNINGS` behind an error 1235 of the proxy's own. It is empty.
 pub(super) const SHOWS_REFUSALS: bool = false;
 
-/// Where all connections are in use nobody can be asked whether a name is one of stored code. The
-/// client waits, and gets error 1235 in place of 9001.
+/// Where all connections are in use no server can be asked whether a name is one of stored code.
+/// The client waits, and gets error 1235 in place of 9001.
 const REFUSES_WHERE_FULL: bool = false;
 
 /// Whether it is that error.
