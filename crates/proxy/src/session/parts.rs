@@ -54,11 +54,12 @@ impl Session {
     pub(super) async fn send_parts(&mut self, known_as: u32, mut parts: Vec<u8>) -> Result<(), Ending> {
         const ID: Range<usize> = HEADER_LEN + STATEMENT_ID.start..HEADER_LEN + STATEMENT_ID.end;
         let mut rest = &mut parts[..];
-        while let Some(id) = rest.get_mut(ID) {
-            id.copy_from_slice(&known_as.to_le_bytes());
-            let Some(command) = Command::first(rest, self.capabilities()) else { break };
+        while let Some(command) = Command::first(rest, self.capabilities()) {
             let len = command.packet().len();
             self.note_prepared(command);
+            if let Some(id) = rest.get_mut(ID) {
+                id.copy_from_slice(&known_as.to_le_bytes());
+            }
             rest = rest.get_mut(len..).unwrap_or_default();
         }
         self.worker.note_at_server(Kind::SendLongData);

@@ -85,6 +85,30 @@ fn c01_a_part_of_a_value_that_gets_no_connection_waits_for_its_execution() {
     });
 }
 
+/// An execution whose values went before it is not sent once more, also if they were kept first.
+#[test]
+fn c16_an_execution_with_parts_that_were_kept_is_not_sent_twice() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two_of(config(), &options(), &options()).await;
+        let sql = b"INSERT INTO t VALUES (?)";
+        let id = prepare(&mut one, &mut server, sql, 1).await;
+        two.send_query("SELECT SLEEP(9)").await;
+        expect_close(&mut server, 1).await;
+        server.expect_query("SELECT SLEEP(9)").await;
+        one.send_command(Kind::SendLongData, &[&id[..], b"\0\0first"].concat()).await;
+        sleep(ms(200)).await;
+        server.ok().await;
+        two.expect_ok().await;
+        one.send_command(Kind::StmtExecute, &[&id[..], b"\0\x01\0\0\0\0\x01\xfc\0"].concat()).await;
+        server.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut server, 5).await;
+        server.expect_command(Kind::SendLongData, b"\x05\0\0\0\0\0first").await;
+        server.expect_command(Kind::StmtExecute, b"\x05\0\0\0\0\x01\0\0\0\0\x01\xfc\0").await;
+        server.err(1615, "HY000", "Prepared statement needs to be re-prepared").await;
+        one.expect_err(1615).await;
+    });
+}
+
 #[test]
 fn c01_values_that_cannot_be_kept_close_their_statement() {
     play(async || {
