@@ -80,7 +80,7 @@ impl Session {
             Box::pin(self.send_parts(known_as, parts)).await?;
         }
         let command = self.io.command(self.identity.capabilities);
-        let patch = command.map_or(Ok(None), |command| self.links.patch(&mut self.state, command, known_as));
+        let patch = command.map_or(Ok(None), |command| self.links.patch(&self.state, command, known_as));
         if let Ok(patch) = patch {
             self.tell_columns(kind, id);
             decided.patch = patch;

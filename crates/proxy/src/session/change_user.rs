@@ -9,6 +9,7 @@ use wire::frame::put_message;
 use wire::{Codec as _, StatusFlags};
 
 use super::links::Links;
+use super::state::Past;
 use super::{Session, state_of};
 use crate::audit;
 use crate::client::check::check_login;
@@ -66,6 +67,7 @@ impl Session {
         // Refused or not: the old user's session is over.
         self.end_backend().await;
         self.state.status = StatusFlags::AUTOCOMMIT;
+        self.state.past.remove(Past::BEGINS_LATER);
         let account = match admitted {
             Ok(account) => account,
             Err(Ending::Say { packets, linger: false } | Ending::NoPlace(packets))

@@ -39,6 +39,10 @@ impl Session {
             None if kind == Kind::StmtReset => {
                 Decided::plainly_to(session.transaction.unwrap_or(prepared.home))
             }
+            // Without autocommit its execution begins a transaction, which is not a reader's.
+            None if kind == Kind::SendLongData && prepared.what.moves && leaves && !stays => {
+                Decided::plainly_to(session.transaction.unwrap_or(self.state.account.hostgroup()))
+            }
             None => Decided::plainly_to(prepared.home),
         };
         if let Some(error) = lacks_parameters(command, prepared.params()) {
@@ -95,8 +99,9 @@ impl Session {
         let mut decided = Decided::plainly_to(hostgroup);
         let known = self.state.prepared.as_ref().zip(named);
         let is_last = named == Some(LAST_STATEMENT);
+        let (links, kept) = (&self.links, &self.worker.upstream.kept);
         if let Some((all, id)) = known.filter(|_| !is_last)
-            && all.client_id_of(id, self.links.at(hostgroup)).is_some()
+            && links.look_at(kept, hostgroup, |link| all.client_id_of(id, link)).is_some()
         {
             // The server calls another statement of the session so.
             decided.refuse(ClientError::UnknownStatement { id });

@@ -42,7 +42,12 @@ impl Session {
             self.complete_front().await?;
         }
         if let Some(payload) = self.io.whole_front().filter(|_| has_room) {
-            put_message(&mut parts, 0, payload);
+            let mut payload = payload.to_vec();
+            if let (Some(all), Some(named)) = (&self.state.prepared, payload.get_mut(STATEMENT_ID)) {
+                // Which one was the last is another one later.
+                named.copy_from_slice(&all.meant(id).to_le_bytes());
+            }
+            put_message(&mut parts, 0, &payload);
             self.state.put_parts_back(id, parts);
         } else {
             self.close_at_all(id).await?;

@@ -50,7 +50,7 @@ impl Session {
             let typed = self.state.typed_by(command);
             self.links.reuse_statement(&self.state, id, &typed)?
         };
-        let patch = self.links.patch(&mut self.state, command, known_as).ok()?;
+        let patch = self.links.patch(&self.state, command, known_as).ok()?;
         let decided = self.flight.as_mut()?.decided.take()?;
         Some(Decided { patch, ..decided })
     }
@@ -85,24 +85,21 @@ impl Links {
     /// it has come: the number, and types that the server lacks. An error if the command is too
     /// large for that.
     pub(super) fn patch(
-        &mut self,
-        state: &mut SessionState,
+        &self,
+        state: &SessionState,
         command: Command<'_>,
         known_as: u32,
     ) -> Result<Option<Patch>, TooLarge> {
         let named = (command.statement() != Some(known_as)).then_some(Patch::Name(known_as));
-        let version = state.version();
-        let prepared = state.prepared.as_mut().zip(command.statement()).and_then(|(all, id)| all.get_mut(id));
-        let Some(prepared) = prepared.filter(|prepared| !prepared.has_types_at(self.state())) else {
-            return Ok(named);
-        };
+        let prepared = state.prepared.as_ref().zip(command.statement()).and_then(|(all, id)| all.get(id));
+        let lacks = |one: &&Prepared| one.what.text.is_some() && !one.has_types_at(self.state());
+        let Some(prepared) = prepared.filter(lacks) else { return Ok(named) };
         let count = prepared.params();
-        let place = self.state_mut().and_then(|link| link.places.get_mut(prepared.serial));
         // What does not make sense the server has to say.
-        let Some((place, params)) = place.zip(command.params(count)) else { return Ok(named) };
+        let Some(params) = command.params(count) else { return Ok(named) };
         let own = params.types_without_attributes(count, command.caps);
-        match prepared.types_for(place, own, version) {
-            Some(types) if params.count == usize::from(count) && count > 0 => {
+        match prepared.types().filter(|_| own.is_none()) {
+            Some((types, _)) if params.count == usize::from(count) && count > 0 => {
                 let patch = Patch::typed(command, known_as, types, params.values.len());
                 patch.map(Some).ok_or(TooLarge)
             }

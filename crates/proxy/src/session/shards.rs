@@ -216,6 +216,9 @@ impl Session {
             if self.state.transaction.rolled_back.is_some() {
                 // The client is told so: it has lost what it did at shards, too.
                 self.roll_back_at_shards().await?;
+                if matches!(kind, Kind::ResetConnection | Kind::ChangeUser) {
+                    self.leave_shards().await?;
+                }
                 return Ok(self.links.stay_home());
             }
         }

@@ -22,6 +22,8 @@ enum Fault {
     Closes,
     /// It has rolled back the transaction for a deadlock.
     Deadlock,
+    /// It has interrupted the statement.
+    Interrupted,
 }
 
 /// The servers `home`, `a` and `b`: the statements that they have got, and the next fault.
@@ -78,6 +80,10 @@ async fn converse(world: Rc<World>, name: String, end: End) {
         let autocommit = server.status.contains(StatusFlags::AUTOCOMMIT);
         match world.fault_at(&name, &text) {
             Some(Fault::Closes) => return,
+            Some(Fault::Interrupted) => {
+                server.err(1317, "70100", "Query execution was interrupted").await;
+                continue;
+            }
             Some(Fault::Deadlock) => {
                 server.status -= StatusFlags::IN_TRANSACTION;
                 server.err(1213, "40001", "Deadlock found").await;
@@ -195,5 +201,39 @@ fn c14_a_transaction_that_is_lost_at_a_question_about_the_table_is_told() {
         ok(&mut client, &["COMMIT"]).await;
         let all = world.take();
         assert!(!all.iter().any(|text| text.ends_with(": COMMIT") && !text.starts_with("home")), "{all:?}");
+    });
+}
+
+/// The home has only read: what shards have committed lasts, and the client hears so.
+#[test]
+fn c10_a_home_that_has_only_read_does_not_take_back_a_commit() {
+    for last in ["COMMIT", "BEGIN"] {
+        play(async || {
+            let (_stage, world, mut client) = scene().await;
+            ok(&mut client, &["BEGIN", "SELECT 1", "INSERT INTO t (id) VALUES (2)"]).await;
+            world.fails("home", "COMMIT", Fault::Closes);
+            ok(&mut client, &[last, "INSERT INTO t (id) VALUES (4)"]).await;
+            let all = world.take();
+            let at_a: Vec<_> = all.iter().filter_map(|text| text.strip_prefix("a: ")).collect();
+            let (first, second) = ("INSERT INTO t (id) VALUES (2)", "INSERT INTO t (id) VALUES (4)");
+            let expected = match last {
+                "COMMIT" => vec!["BEGIN", first, "COMMIT", second],
+                _ => vec!["BEGIN", first, "COMMIT", "BEGIN", second],
+            };
+            assert_eq!(at_a, expected, "{last}");
+        });
+    }
+}
+
+#[test]
+fn c14_a_shard_that_sets_no_savepoint_ends_the_transaction_and_says_so() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["BEGIN", "INSERT INTO t (id) VALUES (2)"]).await;
+        world.fails("a", "SAVEPOINT s", Fault::Interrupted);
+        client.send_query("SAVEPOINT s").await;
+        client.expect_err(1317).await;
+        rolled_back(&mut client, "INSERT INTO t (id) VALUES (4)").await;
+        assert!(world.take().contains(&"a: ROLLBACK".to_owned()));
     });
 }

@@ -5,8 +5,9 @@ use tokio::join;
 use wire::StatusFlags;
 use wire::command::Kind;
 
+use super::shared::let_in;
 use super::split::{Scene, rule, rules, scene};
-use super::support::{Client, Database, pair_of_servers, play, run};
+use super::support::{Client, Database, log_in, pair_of_servers, play, run};
 
 /// The answer to a `COM_STMT_PREPARE`: this number, one parameter, no column.
 pub(super) async fn prepared(server: &mut Database, id: u32) {
@@ -307,6 +308,26 @@ fn c08_an_execution_begins_no_transaction_where_a_cursor_was() {
     });
 }
 
+/// So are the values that were sent before it.
+#[test]
+fn c17_without_autocommit_parts_go_where_the_execution_begins_its_transaction() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let sql = b"SELECT a FROM t WHERE b = ?";
+        prepare(&mut client, &mut reader, sql, 7).await;
+        writer.status -= StatusFlags::AUTOCOMMIT;
+        run(&mut client, &mut writer, "SET autocommit=0").await;
+        client.send_command(Kind::SendLongData, b"\x07\0\0\0\0\0x").await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut writer, 2).await;
+        writer.expect_command(Kind::SendLongData, b"\x02\0\0\0\0\0x").await;
+        client.send_command(Kind::StmtExecute, b"\x07\0\0\0\0\x01\0\0\0\0\x01\xfc\0").await;
+        writer.expect_command(Kind::StmtExecute, b"\x02\0\0\0\0\x01\0\0\0\0\x01\xfc\0").await;
+        writer.ok().await;
+        client.expect_ok().await;
+    });
+}
+
 #[test]
 fn a_reset_of_a_statement_tells_of_the_transaction() {
     play(async || {
@@ -397,5 +418,30 @@ fn c16_a_closed_statement_is_not_executed_as_another() {
         writer.expect_command(Kind::StmtExecute, &execution([7, 0, 0, 0])).await;
         writer.ok().await;
         client.expect_ok().await;
+    });
+}
+
+/// The same where the writer's connection is idle, and another session has the reader's.
+#[test]
+fn c16_a_closed_statement_is_not_executed_as_another_at_an_idle_connection() {
+    play(async || {
+        let mut config = pair_of_servers();
+        config.variables.multiplexing = true;
+        let Scene { stage, mut client, mut writer, mut reader, .. } = scene(config).await;
+        let read = prepare(&mut client, &mut reader, b"SELECT a FROM t WHERE b = ?", 7).await;
+        prepare(&mut client, &mut writer, b"UPDATE t SET a = ?", 7).await;
+        client.send_command(Kind::StmtClose, &read).await;
+        reader.expect_command(Kind::StmtClose, b"\x07\0\0\0").await;
+        run(&mut client, &mut reader, "SELECT a FROM t").await;
+        let mut other = log_in(&stage).await;
+        other.send_query("SELECT b FROM t").await;
+        let_in(&mut reader).await;
+        reader.expect_query("SELECT b FROM t").await;
+        reader.ok().await;
+        other.expect_ok().await;
+        client
+            .send_command(Kind::StmtExecute, &[&read[..], b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat())
+            .await;
+        client.expect_err(1243).await;
     });
 }

@@ -18,6 +18,7 @@ use session::committed::{self, Part, Verdict, verdict};
 use sql::StatementKind;
 use sql::shape::Effects;
 use wire::command::Kind;
+use wire::frame::put_message;
 use wire::packet;
 
 use super::autocommit::keeps_transaction;
@@ -25,13 +26,18 @@ use super::command::Command;
 use super::runners::join;
 use super::savepoints::Savepoints;
 use super::{Inner, Place};
+use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
 use crate::session::phase::Phase;
+use crate::session::state::Past;
 use crate::state::Pin;
 use crate::state::without_writer::{Bracket, bracket};
 use crate::worker::Worker;
+
+/// What the home says of its part that is rolled back since another one was: error 1213.
+const ROLLED_BACK: [u8; 3] = [0xff, 0xbd, 0x04];
 
 /// What a shard has to hear before its first statement of the open transaction.
 #[derive(Debug, Default)]
@@ -131,13 +137,25 @@ impl Session {
             _ if !self.state.in_transaction() || self.state.begins_later() => {}
             Verdict::Committed if parts.iter().any(|part| part.wrote) => {
                 let said = self.ask(text).await?;
-                parts.push(Part { place, wrote: wrote_at_home, refusal: error_of(&said) });
-                reply = Some(said);
+                let refusal = error_of(&said);
+                if refusal.is_some() && !wrote_at_home {
+                    // It has only read: what was changed lasts.
+                    if self.state.in_transaction() {
+                        self.ask(b"ROLLBACK").await?;
+                    }
+                    self.state.past.remove(Past::ROLLED_BACK);
+                    let mut packet = Vec::new();
+                    put_message(&mut packet, 1, &ok(self.capabilities(), self.state.status));
+                    reply = Some(packet);
+                } else {
+                    reply = Some(said);
+                }
+                parts.push(Part { place, wrote: wrote_at_home, refusal });
             }
             Verdict::Committed => {}
             // Home is rolled back, too.
             Verdict::Refused(_) | Verdict::InPart(_) => {
-                parts.push(Part { place, wrote: wrote_at_home, refusal: Some(vec![0xff, 0, 0]) });
+                parts.push(Part { place, wrote: wrote_at_home, refusal: Some(ROLLED_BACK.to_vec()) });
             }
         }
         let error = match verdict(&parts) {
@@ -188,7 +206,7 @@ impl Session {
             self.links.away.role.shards().transaction.savepoints.note(divides, text);
             let parts = self.say_at_shards(text).await?;
             if let Some(error) = parts.into_iter().find_map(|part| part.refusal) {
-                self.roll_back_everywhere().await?;
+                self.lose_transaction(ClientError::PartFailed).await?;
                 return self.answer_over(kind, &error).await;
             }
         }
