@@ -14,9 +14,6 @@ impl World {
             (Statement::Sharded(sharded), Some(shard)) => sharded.is_of(shard),
             (Statement::Sharded(_), None) => false,
             (Statement::Rows(_), shard) => shard.is_none(),
-            // Without shards, an execution may open a transaction at the reader where the cursor of
-            // its statement is, if autocommit is off (seeds 451 and 807).
-            (Statement::Insert(_), shard) if self.scopes.shards.is_none() => shard.is_none(),
             (Statement::Insert(_), _) => server.starts_with("writer"),
             _ => true,
         };
