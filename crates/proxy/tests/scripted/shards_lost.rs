@@ -237,3 +237,15 @@ fn c14_a_shard_that_sets_no_savepoint_ends_the_transaction_and_says_so() {
         assert!(world.take().contains(&"a: ROLLBACK".to_owned()));
     });
 }
+
+/// The home has nothing to commit: its error is not that of what shards have committed.
+#[test]
+fn c10_a_commit_of_shards_is_told_whatever_the_home_says() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["SET autocommit = 0", "INSERT INTO t (id) VALUES (2)"]).await;
+        world.fails("home", "COMMIT", Fault::Interrupted);
+        ok(&mut client, &["COMMIT"]).await;
+        assert!(world.take().contains(&"a: COMMIT".to_owned()));
+    });
+}

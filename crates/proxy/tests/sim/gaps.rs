@@ -1,7 +1,7 @@
 //! What the proxy does otherwise than a server today where there are shards. Seeds with shards
 //! leave it out; a constant that is set plays it.
 
-use testkit::client::{QueryResult, ServerError};
+use testkit::client::QueryResult;
 use wire::StatusFlags;
 
 use super::author::Step;
@@ -24,15 +24,6 @@ const TELLS_CURSORS: bool = false;
 
 /// `SHOW WARNINGS` behind an error 1235 of the proxy's own. It is empty.
 pub(super) const SHOWS_REFUSALS: bool = false;
-
-/// Where all connections are in use no server can be asked whether a name is one of stored code.
-/// The client waits, and gets error 1235 in place of 9001.
-const REFUSES_WHERE_FULL: bool = false;
-
-/// Whether it is that error.
-pub(super) fn is_refused_where_full(error: &ServerError) -> bool {
-    !REFUSES_WHERE_FULL && error.code == 1235 && error.message.ends_with("whether it is stored code")
-}
 
 /// This step, without what is left out.
 pub(super) fn without_gaps(step: Step, twin: &Session) -> Step {

@@ -8,7 +8,6 @@ use wire::StatusFlags;
 
 use super::client::{Pair, Player, Then};
 use super::encode::{binary, text};
-use super::gaps::is_refused_where_full;
 use super::model::{Answer, Session, owner};
 use super::sharded::Sharded;
 use super::sharded_judge::REFUSED;
@@ -222,7 +221,6 @@ impl Player {
             // for the second, and another one the other way round. A server that takes fewer
             // connections than before, or whose statements are slow, may be busy for as long.
             ClientError::Server(error) if error.code == NO_CONNECTION && self.world.may_be_full() => true,
-            ClientError::Server(error) if is_refused_where_full(error) && self.world.may_be_full() => true,
             ClientError::Server(error) if self.is_about_unknown(error) => true,
             ClientError::Server(error) => {
                 may_fail && (LOST.contains(&error.code) || error.code >= 2000) || is_aimed_at

@@ -47,7 +47,7 @@ impl Player {
     /// or had no connection for the question.
     pub(super) fn is_about_unknown(&self, error: &ServerError) -> bool {
         error.code == REFUSED
-            && !self.world.is_roomy()
+            && (!self.world.is_roomy() || self.world.may_be_full())
             && UNKNOWN.iter().any(|why| error.message.ends_with(why))
     }
 

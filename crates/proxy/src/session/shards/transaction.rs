@@ -77,7 +77,7 @@ impl Session {
         text: &[u8],
     ) -> Result<Phase, Ending> {
         match what.kind {
-            StatementKind::Commit => match self.commit_with(text).await? {
+            StatementKind::Commit => match self.commit_with(text, true).await? {
                 Ok(None) => {}
                 Ok(Some(reply)) => {
                     self.links.away.role.shards().last = Place::Home;
@@ -125,38 +125,36 @@ impl Session {
         Ok(())
     }
 
-    /// Commits at all shards that are in the transaction; at home, if that is in it as well and
-    /// shards have changed something, by this statement, whose reply is returned. The payload of
-    /// the error if not all that was changed lasts: then the transaction is over everywhere.
-    async fn commit_with(&mut self, text: &[u8]) -> Result<Result<Option<Vec<u8>>, Vec<u8>>, Ending> {
+    /// Commits at all shards that are in the transaction; at home, if shards have changed something,
+    /// and home is in it as well or `is_said` this statement of the client, whose reply is returned.
+    /// The payload of the error if not all that was changed lasts: then the transaction is over
+    /// everywhere.
+    async fn commit_with(
+        &mut self,
+        text: &[u8],
+        is_said: bool,
+    ) -> Result<Result<Option<Vec<u8>>, Vec<u8>>, Ending> {
         let wrote_at_home = self.links.away.role.shards().transaction.wrote_at_home;
         let mut parts = self.end_at_shards(b"COMMIT").await?;
         let mut reply = None;
         let place = committed::Place::Home;
+        let is_in = self.state.in_transaction();
         match verdict(&parts) {
-            _ if !self.state.in_transaction() || self.state.begins_later() => {}
+            _ if self.state.begins_later() || !is_in && !is_said => {}
             Verdict::Committed if parts.iter().any(|part| part.wrote) => {
-                let said = self.ask(text).await?;
+                let mut said = self.ask(text).await?;
                 let refusal = error_of(&said);
                 if refusal.is_some() && !wrote_at_home {
-                    // It has only read: what was changed lasts.
-                    if self.state.in_transaction() {
-                        self.ask(b"ROLLBACK").await?;
-                    }
-                    self.state.past.remove(Past::ROLLED_BACK);
-                    let mut packet = Vec::new();
-                    put_message(&mut packet, 1, &ok(self.capabilities(), self.state.status));
-                    reply = Some(packet);
-                } else {
-                    reply = Some(said);
+                    said = self.pass_over_home().await?;
                 }
                 parts.push(Part { place, wrote: wrote_at_home, refusal });
+                reply = Some(said);
             }
-            Verdict::Committed => {}
             // Home is rolled back, too.
-            Verdict::Refused(_) | Verdict::InPart(_) => {
+            Verdict::Refused(_) | Verdict::InPart(_) if is_in => {
                 parts.push(Part { place, wrote: wrote_at_home, refusal: Some(ROLLED_BACK.to_vec()) });
             }
+            _ => {}
         }
         let error = match verdict(&parts) {
             Verdict::Committed => None,
@@ -176,12 +174,24 @@ impl Session {
         }
     }
 
+    /// Home has not committed, and has changed nothing: what was changed lasts, and so says the
+    /// reply.
+    async fn pass_over_home(&mut self) -> Result<Vec<u8>, Ending> {
+        if self.state.in_transaction() {
+            self.ask(b"ROLLBACK").await?;
+        }
+        self.state.past.remove(Past::ROLLED_BACK);
+        let mut packet = Vec::new();
+        put_message(&mut packet, 1, &ok(self.capabilities(), self.state.status));
+        Ok(packet)
+    }
+
     /// Servers commit before a statement that begins a transaction or defines tables: so do all
     /// that are in the transaction, before the statement in the backlog. The payload of the error
     /// if not all that was changed lasts.
     pub(super) async fn commit_everywhere(&mut self) -> Result<Result<(), Vec<u8>>, Ending> {
         let is_at_home = self.state.in_transaction() || self.state.begins_later();
-        match self.commit_with(b"COMMIT").await? {
+        match self.commit_with(b"COMMIT", false).await? {
             Ok(None) if is_at_home => Ok(error_of(&self.ask(b"COMMIT").await?).map_or(Ok(()), Err)),
             other => Ok(other.map(drop)),
         }
@@ -268,8 +278,11 @@ impl Session {
         let is_on = self.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
         let keeps = match command.what.kind {
             StatementKind::Set => keeps_transaction(&command.text, is_on),
-            // Servers commit only if tables are locked.
-            StatementKind::UnlockTables => !self.links.has_pins(&[Pin::LockedTables]),
+            // Servers commit only if tables are locked, and BEGIN has unlocked them.
+            StatementKind::UnlockTables => {
+                let transaction = &self.links.away.role.shards().transaction;
+                transaction.beginning.is_some() || !self.links.has_pins(&[Pin::LockedTables])
+            }
             _ => false,
         };
         if command.defines() && !keeps { Ok(self.commit_everywhere().await?.err()) } else { Ok(None) }
