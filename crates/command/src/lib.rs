@@ -83,13 +83,8 @@ impl<'b> Command<'b> {
     }
 
     /// The length of that payload when all of it has come.
-    pub const fn len(&self) -> u32 {
+    pub const fn payload_len(&self) -> u32 {
         self.header.len
-    }
-
-    /// Whether it is empty: none is.
-    pub const fn is_empty(&self) -> bool {
-        self.header.len == 0
     }
 
     /// Whether all of its first packet is there.
@@ -105,11 +100,6 @@ impl<'b> Command<'b> {
     /// Whether all of it is there, in one packet.
     pub const fn is_whole(&self) -> bool {
         self.is_there() && !self.continues()
-    }
-
-    /// Its payload if all of it is there, in one packet.
-    pub fn whole(&self) -> Option<&'b [u8]> {
-        if self.is_whole() { Some(self.payload()) } else { None }
     }
 
     /// What kind of answer follows.
@@ -187,7 +177,7 @@ impl<'b> Command<'b> {
 
 /// The text of the statement in the payload of a `COM_QUERY`, without its attributes. Of one that
 /// is cut, what is there.
-pub fn text(payload: &[u8], caps: Capabilities) -> &[u8] {
+fn text(payload: &[u8], caps: Capabilities) -> &[u8] {
     if !caps.contains(Capabilities::QUERY_ATTRIBUTES) {
         return payload.get(1..).unwrap_or_default();
     }
@@ -234,10 +224,10 @@ mod tests {
             (command.kind, command.payload(), command.packet()),
             (Kind::Query, &b"\x03A"[..], &all[..6])
         );
-        assert_eq!(command.whole(), Some(&b"\x03A"[..]));
+        assert!(command.is_whole());
         assert_eq!(first(&all[6..], PLAIN).kind, Kind::Ping);
         let cut = first(b"\x03\0\0\0\x03A", PLAIN);
-        assert_eq!((cut.payload(), cut.len(), cut.whole()), (&b"\x03A"[..], 3, None));
+        assert_eq!((cut.payload(), cut.payload_len(), cut.is_whole()), (&b"\x03A"[..], 3, false));
         let long = first(b"\xff\xff\xff\0\x03A", PLAIN);
         assert!(long.continues() && !long.is_there());
         for nothing in [&b""[..], b"\x02\0\0", b"\x02\0\0\0", b"\0\0\0\0\x03", b"\x01\0\0\0\x60"] {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use wire::command::STATEMENT_ID;
-use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
+use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD, front};
 
 use crate::Command;
 
@@ -30,7 +30,7 @@ impl Patch {
     /// Names the statement of an execution so, and adds these types, behind which so many bytes are
     /// its values. Nothing if it is too large for that.
     pub fn typed(command: Command<'_>, known_as: u32, types: &[u8], values: usize) -> Option<Self> {
-        let has_room = !command.continues() && command.len() as usize + types.len() < MAX_PAYLOAD;
+        let has_room = !command.continues() && command.payload_len() as usize + types.len() < MAX_PAYLOAD;
         has_room.then(|| Self::Typed(Box::new(Typed { known_as, types: types.to_vec(), values })))
     }
 
@@ -55,16 +55,10 @@ impl Patch {
 /// False if it is too large for that.
 pub fn add_types(command: &mut Vec<u8>, values: usize, types: &[u8]) -> bool {
     // In front of the values is the byte that says whether types follow.
-    match payload_len(command).checked_sub(values + 1) {
+    match front(command).len().checked_sub(values + 1) {
         Some(flag) => splice(command, flag..flag + 1, &[&[1][..], types].concat()),
         None => true,
     }
-}
-
-/// How many bytes of the payload of the packet are there that `bytes` begin with.
-fn payload_len(bytes: &[u8]) -> usize {
-    let Some((header, behind)) = bytes.split_first_chunk::<HEADER_LEN>() else { return 0 };
-    behind.len().min(Header::parse(*header).len as usize)
 }
 
 /// Puts `with` in the place of a part of the payload, which is there, of the command that `bytes`
@@ -73,7 +67,7 @@ pub fn splice(bytes: &mut Vec<u8>, part: Range<usize>, with: &[u8]) -> bool {
     let Some(header) = bytes.first_chunk().map(|header| Header::parse(*header)) else {
         return false;
     };
-    let is_there = part.start <= part.end && part.end <= payload_len(bytes);
+    let is_there = part.start <= part.end && part.end <= front(bytes).len();
     let len = (header.len as usize).saturating_sub(part.len()) + with.len();
     if !is_there || header.continues() || len >= MAX_PAYLOAD {
         return false;

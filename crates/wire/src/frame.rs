@@ -61,6 +61,12 @@ impl Header {
     }
 }
 
+/// The payload of the packet that bytes begin with, as far as it is there.
+pub fn front(bytes: &[u8]) -> &[u8] {
+    let Some((header, behind)) = bytes.split_first_chunk::<HEADER_LEN>() else { return &[] };
+    behind.get(..Header::parse(*header).len as usize).unwrap_or(behind)
+}
+
 /// Appends `payload` as one message that starts with sequence id `seq`; returns the next sequence
 /// id.
 ///

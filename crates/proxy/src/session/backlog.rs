@@ -3,7 +3,8 @@
 use std::future::poll_fn;
 use std::task::{Poll, ready};
 
-use wire::frame::{HEADER_LEN, Header, MessageScanner};
+pub(super) use wire::frame::front;
+use wire::frame::{Header, MessageScanner, Packet};
 
 use super::Session;
 use super::ids::Look;
@@ -11,28 +12,16 @@ use super::route::is_enough;
 use crate::ending::Ending;
 use crate::worker::Worker;
 
-/// The payload of the command that bytes begin with, as far as it is there.
-pub(super) fn front(bytes: &[u8]) -> &[u8] {
-    let Some((header, behind)) = bytes.split_first_chunk::<HEADER_LEN>() else { return &[] };
-    behind.get(..Header::parse(*header).len as usize).unwrap_or(behind)
-}
-
-/// The same if all of it is there, in one packet.
+/// The payload of the command that bytes begin with, if all of it is there, in one packet.
 pub(super) fn whole_front(bytes: &[u8]) -> Option<&[u8]> {
-    let header = Header::parse(*bytes.first_chunk()?);
-    Some(front(bytes)).filter(|payload| payload.len() == header.len as usize && !header.continues())
+    let (packet, _) = Packet::split(bytes)?;
+    (!packet.header.continues()).then_some(packet.payload)
 }
 
 /// Whether more of a command will come, and all of it fits into one packet.
 fn will_be_whole(bytes: &[u8]) -> bool {
-    len_of_cut(bytes).is_some()
-}
-
-/// The length of the command that bytes begin with, if more of it will come, and all of it fits
-/// into one packet.
-pub(super) fn len_of_cut(bytes: &[u8]) -> Option<usize> {
-    let header = bytes.first_chunk().map(|header| Header::parse(*header))?;
-    (!header.continues() && whole_front(bytes).is_none()).then_some(header.len as usize)
+    let header = bytes.first_chunk().map(|header| Header::parse(*header));
+    header.is_some_and(|header| !header.continues()) && whole_front(bytes).is_none()
 }
 
 impl Session {

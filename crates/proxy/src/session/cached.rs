@@ -264,7 +264,7 @@ impl Session {
         self.state.keep_types(command);
         let place = self.place_of_hit(command, decided);
         let measured = self.measure_as(command, decided.plan.statement());
-        let bytes = command.len();
+        let bytes = command.payload_len();
         let measured = Measured { digest: decided.digest(), log: decided.log(), place, bytes, ..measured };
         let text = if self.worker.logs() { self.state.shown(&self.worker, command) } else { &[] };
         self.begin_running(measured, text);

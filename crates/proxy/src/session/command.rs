@@ -213,7 +213,7 @@ impl Session {
             let mut measured = self.note_command(command, scanned.done, &mut decided, goes_on);
             if !scanned.done {
                 // All that is known of its length.
-                measured.bytes = command.len();
+                measured.bytes = command.payload_len();
             }
             let upload = Upload { scanner, complete: scanned.done, answer: command.answer() };
             if goes_on.is_none() {
@@ -375,12 +375,6 @@ impl Session {
     /// Whether a command is not simply forwarded, even when there is a backend.
     pub(super) fn is_own(&self, command: Command<'_>) -> bool {
         matches!(command.kind, Kind::Quit | Kind::ChangeUser) || self.look(command) != Look::Plain
-    }
-
-    /// The text of the statement in a `COM_QUERY`, without its attributes. Of one that is cut, what
-    /// is there.
-    pub(super) fn statement<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
-        command::text(payload, self.capabilities())
     }
 
     /// Forwards the rest of a command as it comes. Ready with true when all is with the backend;

@@ -29,7 +29,7 @@ impl Session {
     /// Looks for connection ids in a command.
     pub(super) fn look(&self, command: Command<'_>) -> Look {
         let may_be_ours = match (command.kind, command.is_there()) {
-            _ if command.len() > own_bytes_max(command) => false,
+            _ if command.payload_len() > own_bytes_max(command) => false,
             (Kind::ProcessKill | Kind::ProcessInfo, _) | (Kind::StmtPrepare, false) => true,
             (Kind::StmtExecute, false) => self.state.past.contains(Past::PREPARED_KILL),
             (Kind::StmtExecute, true) => self.prepared_kill(command).is_some(),

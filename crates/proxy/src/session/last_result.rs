@@ -96,7 +96,7 @@ impl Session {
             _ => return Ok(()),
         };
         match told {
-            Some(text) => self.rewrite(kind, &text),
+            Some(text) => self.rewrite(&text),
             None if has_strange || self.links.has_warnings() => {}
             // They belong to the connection over which the statement before ran.
             None if self.links.unknown_here(&self.state).changed.is_some() => self.forget_warnings().await?,

@@ -130,7 +130,7 @@ impl Session {
     /// yet.
     pub(super) fn begin_sent(&self, measured: Measured, command: Command<'_>) {
         let payload = command.payload();
-        let missing = (command.len() as usize).saturating_sub(payload.len());
+        let missing = (command.payload_len() as usize).saturating_sub(payload.len());
         self.begin_running(measured, self.state.shown(&self.worker, command));
         self.control.running.note_missing(missing);
         if measured.kind == Kind::StmtExecute && missing == 0 {

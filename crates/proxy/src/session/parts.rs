@@ -36,7 +36,7 @@ impl Session {
     /// is closed: it must not be executed without them.
     async fn keep_part(&mut self, id: u32) -> Result<(), Ending> {
         let mut parts = self.state.take_parts(Kind::SendLongData, id);
-        let len = self.io.command(self.capabilities()).map_or(0, |command| command.len() as usize);
+        let len = self.io.command(self.capabilities()).map_or(0, |command| command.payload_len() as usize);
         let has_room = parts.len() + HEADER_LEN + len <= PARTS_BYTES_MAX;
         if has_room {
             self.complete_front().await?;

@@ -372,14 +372,14 @@ impl Worker {
     /// without the last ones it could not be prepared anew.
     pub(super) fn len_to_complete(&self, command: Command<'_>) -> Option<usize> {
         let max = self.settings().variables.max_allowed_packet as usize;
-        let len = command.len() as usize;
+        let len = command.payload_len() as usize;
         (!command.is_there() && !command.continues() && len <= max.min(PREPARED_BYTES_MAX)).then_some(len)
     }
 }
 
 /// Whether there is as much of a command as the decision takes.
 pub(super) fn is_enough(command: Command<'_>) -> bool {
-    let len = command.len() as usize;
+    let len = command.payload_len() as usize;
     let needed = match command.kind {
         // Executions, too: types may have to be added. What is too large for that is left as it is.
         Kind::Query | Kind::StmtPrepare | Kind::StmtExecute => len.min(JUDGED_BYTES_MAX),

@@ -84,7 +84,7 @@ impl Session {
     }
 
     async fn make_fit(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        self.obey_orders(kind, decided);
+        self.obey_orders(decided);
         if kind == Kind::StmtClose {
             return Err(Box::pin(self.close_everywhere()).await.into());
         }
@@ -153,13 +153,13 @@ impl Session {
 
     /// Does what rules want done with the command in the backlog: its text is replaced, and the
     /// next command meets other rules.
-    fn obey_orders(&mut self, kind: Kind, decided: &mut Decided) {
+    fn obey_orders(&mut self, decided: &mut Decided) {
         let Some(orders) = &mut decided.orders else { return };
         if let Some(flag) = orders.verdict.next_query_flag_in {
             self.state.flag_in = flag;
         }
         if let Some(text) = orders.text.take() {
-            self.rewrite(kind, &text);
+            self.rewrite(&text);
         }
     }
 
@@ -273,13 +273,12 @@ impl Session {
 
     /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger
     /// one there is no whole text that a rule could have seen.
-    pub(super) fn rewrite(&mut self, kind: Kind, text: &[u8]) {
-        let Some(payload) = self.io.whole_front() else { return };
-        let begin = match kind {
-            Kind::Query => payload.len() - self.statement(payload).len(),
-            _ => 1,
-        };
-        self.io.splice_front(begin..payload.len(), text);
+    pub(super) fn rewrite(&mut self, text: &[u8]) {
+        let command = self.io.command(self.capabilities()).filter(Command::is_whole);
+        let part = command.map(|command| (command.payload().len(), command.text().len()));
+        if let Some((end, len)) = part {
+            self.io.splice_front(end - len..end, text);
+        }
     }
 
     /// Answers the command in the backlog with one packet.

@@ -247,10 +247,10 @@ impl Session {
     }
 
     async fn query_at_shards(&mut self) -> Result<Phase, Ending> {
-        let Some(payload) = self.io.whole_front().map(<[u8]>::to_vec) else {
+        let command = self.io.command(self.capabilities()).filter(::command::Command::is_whole);
+        let Some((payload, text)) = command.map(|all| (all.payload().to_vec(), all.text().to_vec())) else {
             return self.refuse_long(Kind::Query).await;
         };
-        let text = self.statement(&payload).to_vec();
         let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
         if is_about_transaction(what) {
             return self.change_transaction(Kind::Query, what, &text).await;

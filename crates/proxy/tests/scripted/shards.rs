@@ -18,7 +18,7 @@ use super::support::{
 };
 
 /// The table `db.t` by `id`: even ones in hostgroup 1, odd ones in hostgroup 2.
-fn layout() -> Layout {
+pub(super) fn layout() -> Layout {
     let node = |hostgroup| Node { hostgroup, schema: "db".to_owned(), table: "t".to_owned() };
     let function = Function::Modulo(Modulo { shards: 2, sign: Sign::Floor });
     let level = Level { columns: vec![0], function, nodes: None };
@@ -88,6 +88,11 @@ async fn answer(server: &mut Database, host: &str, sql: &str) {
     if !sql.contains("information_schema") {
         return server.ok().await;
     }
+    if host == "db" { server.rows(&["?"; 13], &[]).await } else { define(server).await }
+}
+
+/// The answer to a question about the table.
+pub(super) async fn define(server: &mut Database) {
     let wide = |cells: &[Option<&'static str>]| {
         let mut row = [None; 13];
         row[..cells.len()].copy_from_slice(cells);
@@ -95,8 +100,7 @@ async fn answer(server: &mut Database, host: &str, sql: &str) {
     };
     let head = [Some("0"), Some("BASE TABLE"), Some("InnoDB"), Some("8.4.3"), Some("1024")];
     let column = [Some("1"), Some("1"), Some("id"), Some("int"), Some("int(11)"), Some("NO"), None, Some("")];
-    let rows: &[&[Option<&str>]] = &[&wide(&head), &wide(&column)];
-    server.rows(&["?"; 13], if host == "db" { &[] } else { rows }).await;
+    server.rows(&["?"; 13], &[&wide(&head), &wide(&column)]).await;
 }
 
 /// Sends these statements in one write.

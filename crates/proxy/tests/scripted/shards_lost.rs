@@ -8,11 +8,10 @@ use std::sync::Arc;
 use config::{Config, ShardTransactions};
 use proxy::memory::End;
 use proxy::stage::Stage;
-use shard::placement::{Function, Level, Modulo, Sign};
-use shard::{Draft, Layout, Node, Table};
 use wire::StatusFlags;
 use wire::command::Kind;
 
+use super::shards::{define, layout};
 use super::support::{Client, config as usual, database, lets_in, log_in_as, options, play, secs, stage};
 
 /// What a server does in place of its answer to a statement.
@@ -53,17 +52,12 @@ impl World {
 
 /// The table `db.t`, by `id` over the servers `a` (even ids) and `b`, beside the home.
 fn config() -> Config {
-    let node = |hostgroup| Node { hostgroup, schema: "db".to_owned(), table: "t".to_owned() };
-    let function = Function::Modulo(Modulo { shards: 2, sign: Sign::Floor });
-    let level = Level { columns: vec![0], function, nodes: None };
-    let table = Table::sharded(["db", "t"], vec![node(1), node(2)], vec!["id".to_owned()], vec![level]);
-    let draft = Draft { hostgroups: vec![0, 1, 2], tables: vec![table], ..Draft::default() };
     let mut config = usual();
     "home".clone_into(&mut config.servers[0].hostname);
     config.servers.push(config::Server { hostgroup_id: 1, ..database("a") });
     config.servers.push(config::Server { hostgroup_id: 2, ..database("b") });
     config.pointsman.shard_transactions = ShardTransactions::BestEffort;
-    config.shards = Some(Arc::new(Layout::new(draft).unwrap()));
+    config.shards = Some(Arc::new(layout()));
     config
 }
 
@@ -99,14 +93,7 @@ async fn converse(world: Rc<World>, name: String, end: End) {
             _ => {}
         }
         if is_question {
-            let mut table = [None; 13];
-            let head = [Some("0"), Some("BASE TABLE"), Some("InnoDB"), Some("8.4.3"), Some("1024")];
-            table[..head.len()].copy_from_slice(&head);
-            let mut column = [None; 13];
-            let id =
-                [Some("1"), Some("1"), Some("id"), Some("int"), Some("int(11)"), Some("NO"), None, Some("")];
-            column[..id.len()].copy_from_slice(&id);
-            server.rows(&["?"; 13], &[&table, &column]).await;
+            define(&mut server).await;
         } else {
             server.ok().await;
         }

@@ -1,6 +1,7 @@
 //! Commands that have no reply (`COM_STMT_CLOSE`, `COM_STMT_SEND_LONG_DATA`) where no connection is
 //! to be had for them.
 
+use proxy::stage::Stage;
 use tokio::time::sleep;
 use wire::StatusFlags;
 use wire::command::Kind;
@@ -9,7 +10,9 @@ use super::kill::log_in_with_id;
 use super::left_statements::expect_close;
 use super::shared::{config, let_in, two_of};
 use super::split_prepared::{prepare, prepared};
-use super::support::{log_in, ms, options, pair_of_servers, play, run, settle, stage};
+use super::support::{
+    Client, Database, Servers, log_in, ms, options, pair_of_servers, play, run, settle, stage,
+};
 
 #[test]
 fn c01_a_close_that_gets_no_connection_has_no_reply() {
@@ -56,15 +59,23 @@ fn c01_a_close_that_gets_no_connection_has_no_reply() {
     }
 }
 
+const INSERT: &[u8] = b"INSERT INTO t VALUES (?)";
+
+/// Two sessions of which the first has prepared the `INSERT`, with this number, and the second has
+/// the only connection.
+async fn without_connection() -> (Stage, Servers, Client, Client, Database, [u8; 4]) {
+    let (stage, servers, mut one, mut two, mut server) = two_of(config(), &options(), &options()).await;
+    let id = prepare(&mut one, &mut server, INSERT, 1).await;
+    two.send_query("SELECT SLEEP(9)").await;
+    expect_close(&mut server, 1).await;
+    server.expect_query("SELECT SLEEP(9)").await;
+    (stage, servers, one, two, server, id)
+}
+
 #[test]
 fn c01_a_part_of_a_value_that_gets_no_connection_waits_for_its_execution() {
     play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two_of(config(), &options(), &options()).await;
-        let sql = b"INSERT INTO t VALUES (?)";
-        let id = prepare(&mut one, &mut server, sql, 1).await;
-        two.send_query("SELECT SLEEP(9)").await;
-        expect_close(&mut server, 1).await;
-        server.expect_query("SELECT SLEEP(9)").await;
+        let (_stage, _servers, mut one, mut two, mut server, id) = without_connection().await;
         let about = |id: &[u8], rest: &[u8]| [id, rest].concat();
         for part in [b"\0\0first", b"\0\0other"] {
             one.send_command(Kind::SendLongData, &about(&id, part)).await;
@@ -74,7 +85,7 @@ fn c01_a_part_of_a_value_that_gets_no_connection_waits_for_its_execution() {
         two.expect_ok().await;
         let execution = b"\0\x01\0\0\0\0\x01\xfc\0";
         one.send_command(Kind::StmtExecute, &about(&id, execution)).await;
-        server.expect_command(Kind::StmtPrepare, sql).await;
+        server.expect_command(Kind::StmtPrepare, INSERT).await;
         prepared(&mut server, 5).await;
         server.expect_command(Kind::SendLongData, b"\x05\0\0\0\0\0first").await;
         server.expect_command(Kind::SendLongData, b"\x05\0\0\0\0\0other").await;
@@ -89,18 +100,13 @@ fn c01_a_part_of_a_value_that_gets_no_connection_waits_for_its_execution() {
 #[test]
 fn c16_an_execution_with_parts_that_were_kept_is_not_sent_twice() {
     play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two_of(config(), &options(), &options()).await;
-        let sql = b"INSERT INTO t VALUES (?)";
-        let id = prepare(&mut one, &mut server, sql, 1).await;
-        two.send_query("SELECT SLEEP(9)").await;
-        expect_close(&mut server, 1).await;
-        server.expect_query("SELECT SLEEP(9)").await;
+        let (_stage, _servers, mut one, mut two, mut server, id) = without_connection().await;
         one.send_command(Kind::SendLongData, &[&id[..], b"\0\0first"].concat()).await;
         sleep(ms(200)).await;
         server.ok().await;
         two.expect_ok().await;
         one.send_command(Kind::StmtExecute, &[&id[..], b"\0\x01\0\0\0\0\x01\xfc\0"].concat()).await;
-        server.expect_command(Kind::StmtPrepare, sql).await;
+        server.expect_command(Kind::StmtPrepare, INSERT).await;
         prepared(&mut server, 5).await;
         server.expect_command(Kind::SendLongData, b"\x05\0\0\0\0\0first").await;
         server.expect_command(Kind::StmtExecute, b"\x05\0\0\0\0\x01\0\0\0\0\x01\xfc\0").await;
@@ -112,11 +118,7 @@ fn c16_an_execution_with_parts_that_were_kept_is_not_sent_twice() {
 #[test]
 fn c01_values_that_cannot_be_kept_close_their_statement() {
     play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two_of(config(), &options(), &options()).await;
-        let id = prepare(&mut one, &mut server, b"INSERT INTO t VALUES (?)", 1).await;
-        two.send_query("SELECT SLEEP(9)").await;
-        expect_close(&mut server, 1).await;
-        server.expect_query("SELECT SLEEP(9)").await;
+        let (_stage, _servers, mut one, mut two, mut server, id) = without_connection().await;
         one.send_command(Kind::SendLongData, &[&id[..], b"\0\0", &vec![b'x'; 2 << 20]].concat()).await;
         sleep(ms(200)).await;
         server.ok().await;

@@ -14,8 +14,10 @@ impl Session {
         &mut self,
         from: usize,
     ) -> Result<Option<Explanation>, Ending> {
-        let payload = self.io.whole_front().map(<[u8]>::to_vec).unwrap_or_default();
-        let text = self.statement(&payload).get(from..).unwrap_or_default().to_vec();
+        let command = self.io.command(self.capabilities()).filter(command::Command::is_whole);
+        let of = |part: Option<&[u8]>| part.unwrap_or_default().to_vec();
+        let payload = of(command.map(|command| command.payload()));
+        let text = of(command.and_then(|command| command.text().get(from..)));
         let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
         let command = Command::query(payload, text, what);
         let Some((plan, rows)) = self.explained(&command).await? else {

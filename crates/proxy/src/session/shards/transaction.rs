@@ -125,14 +125,14 @@ impl Session {
         Ok(())
     }
 
-    /// Commits at all shards that are in the transaction; at home, if shards have changed something,
-    /// and home is in it as well or `is_said` this statement of the client, whose reply is returned.
-    /// The payload of the error if not all that was changed lasts: then the transaction is over
-    /// everywhere.
+    /// Commits at all shards that are in the transaction. If they have changed something, it commits
+    /// at home, too, by this statement, if that is in it or the statement `is_clients`; its reply is
+    /// returned. The payload of the error if not all that was changed lasts: then the transaction is
+    /// over everywhere.
     async fn commit_with(
         &mut self,
         text: &[u8],
-        is_said: bool,
+        is_clients: bool,
     ) -> Result<Result<Option<Vec<u8>>, Vec<u8>>, Ending> {
         let wrote_at_home = self.links.away.role.shards().transaction.wrote_at_home;
         let mut parts = self.end_at_shards(b"COMMIT").await?;
@@ -140,7 +140,7 @@ impl Session {
         let place = committed::Place::Home;
         let is_in = self.state.in_transaction();
         match verdict(&parts) {
-            _ if self.state.begins_later() || !is_in && !is_said => {}
+            _ if self.state.begins_later() || !is_in && !is_clients => {}
             Verdict::Committed if parts.iter().any(|part| part.wrote) => {
                 let mut said = self.ask(text).await?;
                 let refusal = error_of(&said);
