@@ -125,10 +125,10 @@ impl Session {
         Ok(())
     }
 
-    /// Commits at all shards that are in the transaction. If they have changed something, it commits
-    /// at home, too, by this statement, if that is in it or the statement `is_clients`; its reply is
-    /// returned. The payload of the error if not all that was changed lasts: then the transaction is
-    /// over everywhere.
+    /// Commits at all shards that are in the transaction. Home, if that is in it or the statement
+    /// `is_clients`, commits behind shards that have changed something, by this statement, whose
+    /// reply is returned. The payload of the error if not all that was changed lasts: then the
+    /// transaction is over everywhere.
     async fn commit_with(
         &mut self,
         text: &[u8],
