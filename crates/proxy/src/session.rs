@@ -142,7 +142,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use querylog::{AuditEvent, Port};
-use wire::Capabilities;
 use wire::reply::Answer;
 
 use crate::audit;
@@ -157,7 +156,7 @@ use session::identity::Identity;
 use upstream::Backend;
 use upstream::Copied;
 
-use flight::{Flight, InFlight};
+use flight::Flight;
 use io::Io;
 use links::Links;
 use phase::Phase;
@@ -394,11 +393,6 @@ impl Session {
         self.control.set_slow(self.worker.now(), self.has_transaction());
     }
 
-    /// The state of the command that runs, to be changed.
-    fn flight(&mut self) -> &mut InFlight {
-        self.flight.begin()
-    }
-
     /// The client may have set how long it may be idle.
     #[cold]
     fn note_own_limit(&self) {
@@ -439,9 +433,5 @@ impl Session {
             resume(&self.worker, &self.control, &mut self.io.sock, backend, backlog, Copied::Stream).await;
         }
         Err(Ending::ClientLeft)
-    }
-
-    const fn capabilities(&self) -> Capabilities {
-        self.identity.capabilities
     }
 }

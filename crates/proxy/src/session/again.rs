@@ -117,7 +117,7 @@ impl Session {
     /// If it is not, or the session cannot do without the server, the client gets the refusal. One
     /// in a transaction is not said again: the client hears that the transaction is over.
     pub(super) async fn say_again(&mut self) -> Result<(), Ending> {
-        let Some(refused) = self.flight().refused.take() else { return Ok(()) };
+        let Some(refused) = self.flight.begin().refused.take() else { return Ok(()) };
         if refused.is_alone {
             if let Some(command) = refused.command {
                 self.say_alone(command);
@@ -135,7 +135,7 @@ impl Session {
         let is_watched = self.worker.shared.watching.is_running() && concerns;
         let begun = Instant::now();
         let limit = settings.variables.connect_timeout_server_max;
-        let end = *self.flight().again_until.get_or_insert(begun + limit);
+        let end = *self.flight.begin().again_until.get_or_insert(begun + limit);
         if let Some(server) = server.filter(|_| is_watched && begun < end) {
             self.worker.shared.watching.doubt(&server.endpoint().endpoint);
             let monitor = settings.monitor();

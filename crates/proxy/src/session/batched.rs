@@ -103,7 +103,7 @@ impl Session {
             && state.gtids.is_none()
             && !self.flight.taps.compares()
             && self.worker.rate_to_client().is_none();
-        let command = Command::first(input, self.capabilities())?;
+        let command = Command::first(input, self.identity.capabilities)?;
         if !matches!(command.kind, Kind::Query | Kind::StmtExecute) {
             return None;
         }
@@ -120,7 +120,7 @@ impl Session {
             // Sent once more, it is for whatever connection has it then.
             Some(_) => input.into(),
         });
-        self.flight().batched =
+        self.flight.begin().batched =
             Some(Batched { digest, command, begun: None, reply: Withhold::default(), is_marred: false });
         batchable
     }

@@ -89,7 +89,7 @@ impl Session {
                 Look::Wait(_) | Look::Prove(_) => {}
             },
         }
-        self.flight().decided = Some(decided);
+        self.flight.begin().decided = Some(decided);
         Ok(None)
     }
 
@@ -103,7 +103,7 @@ impl Session {
     /// Waits for the answer to another session's query, as long as the policy says. True if the
     /// command in the backlog was answered with it.
     pub(super) async fn await_answer(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
-        let copied = self.io.command(self.capabilities()).map(|command| command.copied());
+        let copied = self.io.command(self.identity.capabilities).map(|command| command.copied());
         let Some(command) = copied.as_ref().map(Copied::command) else { return Ok(false) };
         let (begun, since_us) = (Instant::now(), self.worker.uptime_us());
         let mut known: Option<Asked> = None;
@@ -240,7 +240,7 @@ impl Session {
 
     /// The form of replies to the client.
     pub(super) fn form(&self) -> Form {
-        if self.capabilities().contains(Capabilities::DEPRECATE_EOF) { Form::Ok } else { Form::Eof }
+        if self.identity.capabilities.contains(Capabilities::DEPRECATE_EOF) { Form::Ok } else { Form::Eof }
     }
 
     /// The command is being answered from the cache: counts it, and what it leaves for statements

@@ -29,7 +29,7 @@ impl Session {
         let mut rest = input;
         self.worker.cached.begin_answers();
         let now_ms = self.worker.uptime_ms();
-        while let Some(command) = Command::first(rest, self.capabilities()).filter(Command::is_whole)
+        while let Some(command) = Command::first(rest, self.identity.capabilities).filter(Command::is_whole)
             && matches!(rest, [_, _, _, 0, query, ..] if *query == Kind::Query as u8)
             && let Some(known) = self.worker.cached.known(command.payload())
             && now_ms.saturating_sub(known.since_ms) < CACHE_KNOWN_AGE_MAX_MS

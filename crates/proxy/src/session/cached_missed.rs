@@ -114,7 +114,7 @@ impl Session {
             scope: said.scope.clone(),
             moment,
             form: self.form(),
-            has_columns: !(kind == Kind::StmtExecute && keeps_definitions(self.capabilities())),
+            has_columns: !(kind == Kind::StmtExecute && keeps_definitions(self.identity.capabilities)),
             max: how.policy.answer_bytes_max,
             stores_empty: how.policy.stores_empty,
             passed,
@@ -129,7 +129,7 @@ impl Session {
             leader,
         };
         let fill = CacheFill::new(cache, &self.worker.counts, filling);
-        self.flight().taps.set_fill(fill);
+        self.flight.begin().taps.set_fill(fill);
     }
 }
 

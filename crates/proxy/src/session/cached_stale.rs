@@ -39,7 +39,7 @@ impl Session {
         if !error.is_no_answer() {
             return Ok(false);
         }
-        let command = self.io.command(self.capabilities()).map(|command| command.copied());
+        let command = self.io.command(self.identity.capabilities).map(|command| command.copied());
         let Some(command) = command else { return Ok(false) };
         let Some(Stale { packets, rows }) = self.take_stale(error) else { return Ok(false) };
         self.begin_hit(command.command(), decided, rows, packets.len());

@@ -58,7 +58,7 @@ impl Session {
         }
         if plan.effects.intersects(Effects::COMMITS) && defines(self.state.text_of(command)) {
             let defining = self.worker.shared.definitions.begin();
-            self.flight().taps.set_defining(defining);
+            self.flight.begin().taps.set_defining(defining);
         }
         if !self.worker.shared.cache.watches_writes() {
             self.state.past.insert(Past::UNWATCHED);
@@ -68,7 +68,7 @@ impl Session {
             self.add_write();
         }
         if let Some(changes) = self.begin_definition(command, decided) {
-            self.flight().taps.add_write(changes);
+            self.flight.begin().taps.add_write(changes);
         }
     }
 
@@ -140,7 +140,7 @@ impl Session {
             None => Scope::of_unknown_write(),
         };
         let write = Writing::of_rows(&self.worker.shared.cache, scope);
-        self.flight().taps.add_write(write);
+        self.flight.begin().taps.add_write(write);
     }
 
     /// Whether a statement may change what accounts may read.

@@ -159,9 +159,9 @@ impl Session {
     /// Gets to where the command goes; among servers to choose from, those that have what it wants
     /// come first.
     async fn reach_wanting(&mut self, wanted: Wanted, decided: &mut Decided) -> Result<u32, Stop> {
-        self.flight().wanted = Some(Box::new(wanted));
+        self.flight.begin().wanted = Some(Box::new(wanted));
         let reached = self.reach(decided).await;
-        self.flight().wanted = None;
+        self.flight.begin().wanted = None;
         reached
     }
 

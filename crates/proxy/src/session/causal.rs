@@ -248,7 +248,7 @@ impl Session {
     /// Ends the statement if it was killed while its server was asked. Where the read runs at that
     /// server already, the connection is given up.
     pub(super) async fn end_if_killed(&mut self, kind: Kind) -> Result<(), Stop> {
-        if !killed_here(&self.control, self.capabilities(), true)? {
+        if !killed_here(&self.control, self.identity.capabilities, true)? {
             return Ok(());
         }
         if self.links.is_awaited() {

@@ -113,7 +113,7 @@ impl Session {
             return Ok(());
         }
         decided.patch = None;
-        self.flight().taps.set_columns(None);
+        self.flight.begin().taps.set_columns(None);
         match statement_id(self.io.front()) {
             Some(id) => self.close_here(id).await,
             None => Ok(()),
@@ -131,7 +131,7 @@ impl Session {
         let Some(question) = self.question(awaited, Duration::ZERO) else { return Ok(Reply::Lacks) };
         let wait = self.worker.settings().causal.wait;
         let limit = self.worker.limit_of_answer(wait);
-        let capabilities = self.capabilities();
+        let capabilities = self.identity.capabilities;
         let command = match &decided.patch {
             Some(patch) => patch.applied(&self.io.backlog),
             None => self.io.backlog.clone(),

@@ -36,7 +36,7 @@ impl Session {
     }
 
     async fn log_in_again(&mut self) -> Result<(), Ending> {
-        let capabilities = self.capabilities();
+        let capabilities = self.identity.capabilities;
         let backlog = std::mem::take(&mut self.io.backlog);
         let exchange = Exchange::resume(&self.worker.net, &mut self.io.sock, 0, &backlog);
         let mut dialogue = Dialogue::new(&self.worker, exchange, capabilities, self.identity.peer);

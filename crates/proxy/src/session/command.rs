@@ -162,13 +162,13 @@ impl Session {
         let input = std::mem::take(&mut self.io.backlog);
         let is_rolled_back = self.state.transaction.rolled_back.is_some() && is_about_transactions(kind);
         if !is_rolled_back
-            && Command::first(&input, self.capabilities()).is_some_and(|command| !self.is_own(command))
+            && Command::first(&input, self.identity.capabilities).is_some_and(|command| !self.is_own(command))
             && let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take())
         {
             if self.is_at(&decided) {
                 return Poll::Ready(self.forward(cx, &input, decided));
             }
-            self.flight().decided = Some(decided);
+            self.flight.begin().decided = Some(decided);
         }
         self.leave_batch();
         self.io.backlog = input;
@@ -188,7 +188,7 @@ impl Session {
             let error = wire::WireError::OutOfOrder { expected: 0, got: header.seq };
             return Err(self.interrupted(&ClientError::malformed(error), header.seq.wrapping_add(1)));
         }
-        Ok(Command::first(input, self.capabilities()))
+        Ok(Command::first(input, self.identity.capabilities))
     }
 
     /// Sends the command that `input` begins with, and those that came behind it, in one write: a
@@ -207,7 +207,7 @@ impl Session {
             let rest = input.get(start..).unwrap_or_default();
             let (scanner, scanned) = self.scan(rest)?;
             sent += scanned.len;
-            let command = Command::first(rest, self.capabilities());
+            let command = Command::first(rest, self.identity.capabilities);
             let command = command.ok_or_else(|| broken("a command without its byte"))?;
             let goes_on = paused.as_ref().filter(|_| start == 0);
             let mut measured = self.note_command(command, scanned.done, &mut decided, goes_on);
@@ -228,7 +228,7 @@ impl Session {
             let rest = input.get(sent..).unwrap_or_default();
             let next = self.next_of_pipeline(&upload, rest);
             if !was_sent {
-                let (stops, caps) = (self.state.gtids.is_some(), self.capabilities());
+                let (stops, caps) = (self.state.gtids.is_some(), self.identity.capabilities);
                 self.links.expect_reply(upload.answer, stops, caps);
             }
             // Most are alone.
@@ -260,7 +260,7 @@ impl Session {
         if upload.complete && self.links.is_sent() {
             return Ok(self.phase_after(upload.answer, 1));
         }
-        self.flight().upload = Some(Box::new(upload));
+        self.flight.begin().upload = Some(Box::new(upload));
         Ok(Phase::Uploading)
     }
 
@@ -274,7 +274,7 @@ impl Session {
         goes_on: Option<&Paused>,
     ) -> Measured {
         if self.state.may_ask_for_file(command, is_whole, decided.plan) {
-            self.flight().may_ask_for_file = true;
+            self.flight.begin().may_ask_for_file = true;
         }
         let measured = self.measure(command, decided, goes_on);
         self.note_sent(command, is_whole, decided);
@@ -301,7 +301,7 @@ impl Session {
         // Of several it would be about the first, and the last may be sent again.
         let is_new_and_alone = paused.is_none() && self.links.pipelined.is_empty();
         if let Some(retries) = retries.filter(|_| is_new_and_alone) {
-            self.flight().retries = Some(retries);
+            self.flight.begin().retries = Some(retries);
         }
         // The first one runs, and is not behind itself.
         self.links.pipelined.pop();
@@ -312,7 +312,7 @@ impl Session {
             None => timeout.and_then(|timeout| running.expire_after(timeout)),
         };
         if deadline.is_some() {
-            self.flight().deadline = deadline;
+            self.flight.begin().deadline = deadline;
         }
     }
 
@@ -323,7 +323,7 @@ impl Session {
         setup: Option<Vec<u8>>,
         command: &[u8],
     ) -> Result<(), Ending> {
-        let capabilities = self.capabilities();
+        let capabilities = self.identity.capabilities;
         let link = in_use_mut(&mut self.links.in_use)?.connection_mut();
         let goes_together = setup.is_none() && self.flight.batched.is_some();
         if let Some(packets) = goes_together.then(|| link.send_batch(command, capabilities)).flatten() {

@@ -74,7 +74,7 @@ impl Session {
             }
         };
         let is_waiting = line.is_waiting();
-        self.flight().in_line = Some(Box::new(line));
+        self.flight.begin().in_line = Some(Box::new(line));
         if is_waiting {
             self.io.backlog = input.to_vec();
             self.show_waiting_since(began);
@@ -110,12 +110,12 @@ impl Session {
         }
         match self.take_handed(place) {
             Ok(found) => {
-                self.flight().in_line = None;
+                self.flight.begin().in_line = None;
                 self.end_running();
                 self.take_found(found);
             }
             Err(place) => {
-                if let Some(line) = &mut self.flight().in_line {
+                if let Some(line) = &mut self.flight.begin().in_line {
                     line.set_came(place);
                 }
             }

@@ -55,7 +55,7 @@ impl Session {
 
     /// What the client has asked for.
     fn asked_for(&self) -> Value {
-        let caps = self.capabilities();
+        let caps = self.identity.capabilities;
         let mut members: Vec<(String, Value)> =
             self.state.settings().map(|(key, said)| (key.to_owned(), text(said))).collect();
         let has = |capability| plain(caps.contains(capability));

@@ -99,7 +99,7 @@ impl Session {
             control.until(Signal::Stop, timeout(limit, work)).await
         };
         self.state.trace(|trace| trace.add(Part::Sync, begun.elapsed()));
-        self.flight().internal_lost = false;
+        self.flight.begin().internal_lost = false;
         match outcome {
             Err(_) => Err(Ending::Silent),
             Ok(Ok(done)) => Ok(done.map_err(NoAnswer::Lost)),
@@ -123,7 +123,7 @@ impl Session {
         let gone = watched.off().map_or(Gone::Closed, Gone::Off);
         let rolled_back = self.lose_backend_for(gone)?;
         // Without an answer another server would not be tried in time.
-        self.flight().internal_lost = matches!(why, NoAnswer::Lost(_)) && rolled_back.is_none();
+        self.flight.begin().internal_lost = matches!(why, NoAnswer::Lost(_)) && rolled_back.is_none();
         let why = match why {
             NoAnswer::Lost(why) => why,
             NoAnswer::Late => "no answer in time",

@@ -36,7 +36,7 @@ impl Session {
             return self.kill_self(kill.what, seq).await;
         }
         match self.kill_other(kill).await? {
-            Verdict::Done => self.reply(seq, &ok(self.capabilities(), self.state.status)).await,
+            Verdict::Done => self.reply(seq, &ok(self.identity.capabilities, self.state.status)).await,
             Verdict::Unknown => self.reply_error(seq, &ClientError::UnknownThread { id: kill.id }).await,
             Verdict::Failed(error) => self.reply_error(seq, &error).await,
             Verdict::Refused(payload) => self.reply(seq, &payload).await,
@@ -104,7 +104,7 @@ impl Session {
                     self.be_killed_at_server(backend, request);
                 }
                 None if !running && request.stranger.is_some() => self.ask_stand_in(request),
-                _ => drop(killed_without_server(request, self.capabilities(), running)?),
+                _ => drop(killed_without_server(request, self.identity.capabilities, running)?),
             }
         }
         Ok(())

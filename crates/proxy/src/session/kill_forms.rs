@@ -49,12 +49,17 @@ impl Session {
         // `COM_SET_OPTION` with 0 allows it.
         let mut said = self.state.settings().filter(|(key, _)| *key == OPTION);
         let said = said.next().and_then(|(_, payload)| payload.get(1));
-        said.map_or_else(|| self.capabilities().contains(Capabilities::MULTI_STATEMENTS), |said| *said == 0)
+        said.map_or_else(
+            || self.identity.capabilities.contains(Capabilities::MULTI_STATEMENTS),
+            |said| *said == 0,
+        )
     }
 
     /// Puts the KILL that the execution in the backlog stands for in its place, as text.
     pub(super) fn spell_kill(&mut self) {
-        let Some(command) = self.io.command(self.capabilities()).filter(Command::is_whole) else { return };
+        let Some(command) = self.io.command(self.identity.capabilities).filter(Command::is_whole) else {
+            return;
+        };
         let Some((kill, of)) = self.kill_by_parameter(command) else { return };
         if let Some((all, id)) = self.state.prepared.as_mut().zip(command.statement()) {
             all.note_kill_by(id, of);
@@ -131,8 +136,10 @@ impl Session {
     async fn outcome_as_text(&mut self, kill: Kill) -> Result<Vec<u8>, Ending> {
         let error = match self.kill_other(kill).await? {
             Verdict::Done => return Ok(b"DO 0".to_vec()),
-            Verdict::Unknown => ClientError::UnknownThread { id: kill.id }.to_packet(1, self.capabilities()),
-            Verdict::Failed(error) => error.to_packet(1, self.capabilities()),
+            Verdict::Unknown => {
+                ClientError::UnknownThread { id: kill.id }.to_packet(1, self.identity.capabilities)
+            }
+            Verdict::Failed(error) => error.to_packet(1, self.identity.capabilities),
             Verdict::Refused(payload) => {
                 let mut packet = Vec::with_capacity(HEADER_LEN + payload.len());
                 put_message(&mut packet, 1, &payload);

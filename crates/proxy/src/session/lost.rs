@@ -133,7 +133,7 @@ impl Session {
             return Err(ending);
         };
         self.flush_client().await?;
-        let (unanswered, refused) = (self.sent().unanswered(), self.flight().refusal.take());
+        let (unanswered, refused) = (self.sent().unanswered(), self.flight.begin().refusal.take());
         let refusal = refused.map(|refused| refused.0);
         let (kind, again) = (self.control.running.kind(), self.again(unanswered, refusal.as_deref()));
         let (command, outcome) = (kind.map_or("", Kind::name), unanswered.name());
@@ -150,14 +150,14 @@ impl Session {
         let is_final = again.is_none() && refusal.is_none() && seq == 1;
         let stale = if is_final { self.stale_instead_of(&error) } else { None };
         self.lose_backend();
-        self.flight().forget_sent();
+        self.flight.begin().forget_sent();
         self.state.last.ran = Ran::default();
         if let Some(stale) = stale {
             return self.reply_stale(stale).await;
         }
         if let Some(command) = again {
             let counts = refusal.is_none() && !self.is_together();
-            let flight = self.flight();
+            let flight = self.flight.begin();
             flight.tries = flight.tries.saturating_add(u16::from(counts));
             self.send_once_more(command);
             return Ok(());
@@ -165,7 +165,7 @@ impl Session {
         let loses_nothing = loss == Loss::Nothing && unanswered != Unanswered::RolledBack;
         if kind == Some(Kind::Ping) && self.links.pipelined.is_empty() && loses_nothing {
             // The proxy itself is alive.
-            self.reply(seq, &ok(self.capabilities(), self.state.status)).await?;
+            self.reply(seq, &ok(self.identity.capabilities, self.state.status)).await?;
             self.answered_here(0);
             return Ok(());
         }
@@ -234,7 +234,13 @@ impl Session {
             return None;
         }
         let running = &self.control.running;
-        command_that_runs(&self.state, &self.control, self.capabilities(), running.kind()?, running.bytes()?)
+        command_that_runs(
+            &self.state,
+            &self.control,
+            self.identity.capabilities,
+            running.kind()?,
+            running.bytes()?,
+        )
     }
 }
 

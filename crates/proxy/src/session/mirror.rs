@@ -30,8 +30,8 @@ impl Session {
         let halves = compare.then(|| Half::pair(decided.digest())).unzip();
         let (original, compared) = halves;
         if let Some(half) = original {
-            let (hostgroup, caps) = (self.state.here, self.capabilities());
-            self.flight().taps.set_compare(Compare::new(half, hostgroup, caps, upload.next_seq()));
+            let (hostgroup, caps) = (self.state.here, self.identity.capabilities);
+            self.flight.begin().taps.set_compare(Compare::new(half, hostgroup, caps, upload.next_seq()));
         }
         let copy = Copy {
             text,

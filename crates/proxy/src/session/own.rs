@@ -45,7 +45,7 @@ impl Session {
             Kind::Ping if has_none || self.can_answer_ping() => {
                 self.state.last.counted.changed = 0;
                 let seq = self.skip_command().await?;
-                self.reply(seq, &ok(self.capabilities(), self.state.status)).await?;
+                self.reply(seq, &ok(self.identity.capabilities, self.state.status)).await?;
             }
             Kind::ChangeUser if self.io.refused_changes >= CHANGES_REFUSED_MAX => {
                 self.refuse_unknown().await?;
@@ -167,7 +167,11 @@ impl Session {
 
     /// Answers the command in the backlog with the reason why it got no server, if it has a reply.
     pub(super) async fn refuse_unserved(&mut self, why: AcquireError) -> Result<(), Ending> {
-        if self.io.command(self.capabilities()).is_some_and(|command| command.kind.answer() == Answer::None) {
+        if self
+            .io
+            .command(self.identity.capabilities)
+            .is_some_and(|command| command.kind.answer() == Answer::None)
+        {
             let error = if let AcquireError::Proxy(error) = &why { Some(error) } else { None };
             return Box::pin(self.drop_unanswered(error)).await;
         }

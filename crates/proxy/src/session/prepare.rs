@@ -143,7 +143,7 @@ impl Session {
     /// one has.
     pub(super) async fn prepare_for_client(&mut self, decided: &mut Decided) -> Result<(), Stop> {
         self.complete_front().await?;
-        let copied = self.io.command(self.capabilities()).filter(Command::is_whole);
+        let copied = self.io.command(self.identity.capabilities).filter(Command::is_whole);
         let Some(copied) = copied.map(|command| command.copied()) else {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
             let error = ClientError::PacketTooLarge { max };

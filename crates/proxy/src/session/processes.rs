@@ -34,7 +34,7 @@ impl Session {
         };
         let user = String::from_utf8_lossy(&self.identity.account.user.name).into_owned();
         let absent = Absent::new(sessions, self.identity.connection_id, user, is_full);
-        self.flight().absent = Some(Box::new(absent));
+        self.flight.begin().absent = Some(Box::new(absent));
         Ok(())
     }
 }

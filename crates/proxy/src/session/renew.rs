@@ -38,7 +38,7 @@ impl Session {
     /// The command that runs is brought to the front of the backlog, to be sent once more.
     pub(super) fn send_once_more(&mut self, mut command: Vec<u8>) {
         let paused = self.control.running.pause();
-        let flight = self.flight();
+        let flight = self.flight.begin();
         flight.forget_sent();
         flight.paused = paused;
         command.append(&mut self.io.backlog);
@@ -53,7 +53,7 @@ impl Session {
         answer: &[u8],
         outcome: Outcome,
     ) -> Result<(), Ending> {
-        self.flight().renewals += 1;
+        self.flight.begin().renewals += 1;
         let payload = command.as_deref().and_then(|command| command.get(HEADER_LEN..));
         // One that cannot be prepared here is the server's as it is: the next execution may work.
         let modes = self.state.modes();
@@ -75,7 +75,7 @@ impl Session {
                 self.send_once_more(command);
                 let decided = Decided::plainly_to(self.state.here).after_its_turn();
                 let prepared = self.state.prepared.as_ref().and_then(|all| all.get(statement));
-                self.flight().decided = prepared.map(|prepared| decided.prepared_as(&prepared.what));
+                self.flight.begin().decided = prepared.map(|prepared| decided.prepared_as(&prepared.what));
                 Ok(())
             }
             Err(NotPrepared::Lost(error)) => self.refuse_running(&error).await,

@@ -51,7 +51,7 @@ impl Session {
         if self.is_here(&decided) && self.is_simple(command, &decided) {
             return Some(decided);
         }
-        self.flight().decided = Some(decided);
+        self.flight.begin().decided = Some(decided);
         None
     }
 
@@ -269,12 +269,12 @@ impl Session {
                     preparing.forget_text();
                 }
                 self.state.prepared.get_or_insert_default().expect(preparing);
-                if keeps_definitions(self.capabilities()) {
-                    self.flight().taps.keep_definitions();
+                if keeps_definitions(self.identity.capabilities) {
+                    self.flight.begin().taps.keep_definitions();
                 }
             }
             _ if kind.names_statement() => {
-                if kind == Kind::StmtExecute && keeps_definitions(self.capabilities()) {
+                if kind == Kind::StmtExecute && keeps_definitions(self.identity.capabilities) {
                     self.hear_execution(command, decided);
                 }
                 self.note_prepared(command);
@@ -301,7 +301,7 @@ impl Session {
             // The answer to the one before may not have come to its end.
             all.take_told();
         }
-        self.flight().taps.keep_definitions();
+        self.flight.begin().taps.keep_definitions();
     }
 
     /// A command that changes this if it succeeds is on its way.
@@ -310,7 +310,7 @@ impl Session {
             calls.begin(Instant::now().into_std());
         }
         // The one before has not been answered. That it is in vain to stay does no harm.
-        if let Some(before) = self.flight().proposed.replace(change) {
+        if let Some(before) = self.flight.begin().proposed.replace(change) {
             self.links.note_left(&mut self.state, before.marks, None);
         }
     }
@@ -324,7 +324,7 @@ impl Session {
         let moves =
             !self.worker.has_one_way(&self.state) || self.worker.logs() || self.shares(decided.hostgroup());
         let (digest, mut change) = (decided.digest(), decided.change.take());
-        if let Some(change) = change.as_mut().filter(|_| keeps_definitions(self.capabilities())) {
+        if let Some(change) = change.as_mut().filter(|_| keeps_definitions(self.identity.capabilities)) {
             change.without_definitions();
         }
         if let Some(link) = self.links.state_mut() {

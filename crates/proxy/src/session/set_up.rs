@@ -25,7 +25,7 @@ impl Session {
     /// Does what was decided about the command in the backlog, which is answered here, or goes on
     /// to a server.
     pub(super) async fn follow_route(&mut self, kind: Kind, mut decided: Decided) -> Result<Phase, Ending> {
-        self.flight().begin_attempt(&decided);
+        self.flight.begin().begin_attempt(&decided);
         // It was for a connection that is gone.
         decided.patch = None;
         if decided.is_cached() && Box::pin(self.await_answer(kind, &mut decided)).await? {
@@ -33,7 +33,7 @@ impl Session {
         }
         if let Route::Local(reply) = &decided.route {
             let reply = Reply::clone(reply);
-            if let Some(command) = self.io.command(self.capabilities()) {
+            if let Some(command) = self.io.command(self.identity.capabilities) {
                 self.worker.note_ruling(&self.state, command, &decided);
                 self.worker.note_sighting(&self.state, command, &decided);
             }
@@ -46,8 +46,10 @@ impl Session {
         }
         // Where there is no room for its text it goes on in pieces.
         if kind == Kind::StmtPrepare
-            && let Some(len) =
-                self.io.command(self.capabilities()).and_then(|command| self.worker.len_to_complete(command))
+            && let Some(len) = self
+                .io
+                .command(self.identity.capabilities)
+                .and_then(|command| self.worker.len_to_complete(command))
             && let Some(room) = self.worker.texts.reserve(len)
         {
             Box::pin(self.complete_front()).await?;
@@ -62,7 +64,7 @@ impl Session {
             && self.flight.paused.is_none()
             && (decided.orders.is_some() || self.has_to_wait(kind));
         decided.next = Next::SetUp;
-        self.flight().decided = Some(decided);
+        self.flight.begin().decided = Some(decided);
         Ok(if waits { Phase::Waiting(kind) } else { Phase::SettingUp(kind) })
     }
 
@@ -78,7 +80,7 @@ impl Session {
             Err(Stop::Answered) => return Ok(self.next_phase()),
             Err(Stop::Over(ending)) => return Err(ending),
         };
-        let flight = self.flight();
+        let flight = self.flight.begin();
         (flight.decided, flight.in_line, flight.batched) = (Some(decided), None, None);
         Ok(next)
     }
@@ -88,8 +90,8 @@ impl Session {
         if kind == Kind::StmtClose {
             return Err(Box::pin(self.close_everywhere()).await.into());
         }
-        self.flight().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup());
-        self.flight().ahead = self.ahead(kind, decided);
+        self.flight.begin().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup());
+        self.flight.begin().ahead = self.ahead(kind, decided);
         // A cursor is read, and values are kept, where the statement is, whatever is to be seen.
         let may_see = !matches!(kind, Kind::StmtFetch | Kind::StmtReset | Kind::SendLongData);
         let fresh = self.has_to_see(decided).filter(|_| may_see);
@@ -105,7 +107,7 @@ impl Session {
                 reached => reached,
             }
         };
-        let flight = self.flight();
+        let flight = self.flight.begin();
         (flight.ahead, flight.wants_new) = (Ahead::Nothing, false);
         reached?;
         if decided.plan.effects.intersects(NEEDS_LAST_ID) {
@@ -114,7 +116,7 @@ impl Session {
         let kept = &self.worker.upstream.kept;
         let has_to_prepare =
             |command: Command<'_>| self.links.has_to_prepare(kept, &self.state, command, decided);
-        if self.io.command(self.capabilities()).is_some_and(has_to_prepare)
+        if self.io.command(self.identity.capabilities).is_some_and(has_to_prepare)
             && let Err(error) = Box::pin(self.prepare_before()).await?
         {
             return Err(self.set_up_failed(kind, &error, decided).await);
@@ -187,7 +189,7 @@ impl Session {
             Reply::Error(error) => return self.refuse_and_keep(kind, &error).await,
         };
         let packet = packet::Ok { info: text.as_bytes(), ..packet::Ok::plain(self.state.status) };
-        self.answer_here(kind, &packet.encode(self.capabilities())).await
+        self.answer_here(kind, &packet.encode(self.identity.capabilities)).await
     }
 
     /// Commits the open transaction for the command in the backlog, which is judged anew after
@@ -238,7 +240,7 @@ impl Session {
             return Err(self.unreached(why, decided).await);
         };
         decided.redirect(writer);
-        self.flight().internal_lost = false;
+        self.flight.begin().internal_lost = false;
         match self.go_to(writer, Full::TryAgain).await? {
             Ok(()) => Ok(writer),
             Err(why) => Err(self.unreached(why, decided).await),
@@ -248,7 +250,7 @@ impl Session {
     /// Whether the command in the backlog, which was not sent, is brought to another connection
     /// because an internal query has lost the one in use.
     pub(super) fn tries_again(&mut self, decided: &mut Decided) -> bool {
-        let is_lost = std::mem::take(&mut self.flight().internal_lost);
+        let is_lost = std::mem::take(&mut self.flight.begin().internal_lost);
         let tries = is_lost && decided.lost < INTERNAL_LOST_MAX;
         decided.lost += u8::from(tries);
         tries
@@ -274,7 +276,7 @@ impl Session {
     /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger
     /// one there is no whole text that a rule could have seen.
     pub(super) fn rewrite(&mut self, text: &[u8]) {
-        let command = self.io.command(self.capabilities()).filter(Command::is_whole);
+        let command = self.io.command(self.identity.capabilities).filter(Command::is_whole);
         let part = command.map(|command| (command.payload().len(), command.text().len()));
         if let Some((end, len)) = part {
             self.io.splice_front(end - len..end, text);

@@ -156,7 +156,7 @@ impl Session {
         let commands: Vec<_> = missing.into_iter().map(|said| (said.purpose(), self.command(said))).collect();
         if self.may_send_ahead(&commands) {
             self.links.set_applied(self.state.version());
-            let setup = Setup::new(Vec::new(), commands, self.capabilities(), None);
+            let setup = Setup::new(Vec::new(), commands, self.identity.capabilities, None);
             if let Some(link) = self.links.connection_mut() {
                 link.set_setup(setup);
             }
@@ -237,7 +237,7 @@ impl Session {
 
     /// The payload of a `COM_QUERY` of the proxy's own.
     pub(super) fn query(&self, text: &[u8]) -> Vec<u8> {
-        query(self.capabilities(), text)
+        query(self.identity.capabilities, text)
     }
 
     /// The backend in use is of no use any more. What the session has set stays, and is said at the

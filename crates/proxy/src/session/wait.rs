@@ -38,7 +38,7 @@ impl Session {
         let orders = decided.as_ref().and_then(|decided| decided.orders.as_deref());
         match self.wait_for_turn(kind, orders).await {
             Ok(places) => {
-                let flight = self.flight();
+                let flight = self.flight.begin();
                 (flight.places, flight.decided) = (Some(places.into()), decided);
                 Ok(Phase::SettingUp(kind))
             }

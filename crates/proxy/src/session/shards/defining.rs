@@ -55,9 +55,9 @@ impl Session {
         let mut is_refused = false;
         for (number, branch) in branches.iter().enumerate() {
             running.note(number, State::Asked, "").await;
-            let reply = if killed_here(&self.control, self.capabilities(), true)? {
+            let reply = if killed_here(&self.control, self.identity.capabilities, true)? {
                 // No server has heard of it.
-                ClientError::Interrupted.to_packet(1, self.capabilities())
+                ClientError::Interrupted.to_packet(1, self.identity.capabilities)
             } else {
                 let text = branch.text.as_deref().unwrap_or(&command.text);
                 self.ask_at(branch.hostgroup, text).await?

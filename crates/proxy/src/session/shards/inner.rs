@@ -156,7 +156,7 @@ impl Session {
     /// Has the session run a statement of which the client hears nothing. The reply, as packets.
     pub(super) async fn ask(&mut self, text: &[u8]) -> Result<Vec<u8>, Ending> {
         let mut payload = vec![Kind::Query as u8];
-        if self.capabilities().contains(wire::Capabilities::QUERY_ATTRIBUTES) {
+        if self.identity.capabilities.contains(wire::Capabilities::QUERY_ATTRIBUTES) {
             payload.extend([0, 1]);
         }
         payload.extend_from_slice(text);
