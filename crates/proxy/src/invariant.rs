@@ -1,6 +1,9 @@
 //! Ends of sessions that are in a state which cannot be.
 
+use std::rc::Rc;
+
 use observe::broken::Broken;
+use session::identity::Identity;
 
 use crate::ending::Ending;
 use upstream::Backend;
@@ -9,6 +12,12 @@ use upstream::Backend;
 #[track_caller]
 pub(crate) fn broken(what: &'static str) -> Ending {
     Ending::Broken(Broken::new(what))
+}
+
+/// An identity, to be changed, that nothing else holds.
+#[track_caller]
+pub(crate) fn own_mut(identity: &mut Rc<Identity>) -> Result<&mut Identity, Ending> {
+    Rc::get_mut(identity).ok_or_else(|| broken("an identity that is changed is held twice"))
 }
 
 /// The connection that a command in progress has.

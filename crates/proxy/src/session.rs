@@ -174,18 +174,18 @@ pub(crate) struct Session {
     worker: Rc<Worker>,
     control: Rc<Control>,
     io: Io,
-    identity: Box<Identity>,
     links: Links,
     state: Box<SessionState>,
     flight: Flight,
 }
 
 /// The beginning of a session.
-fn state_of(worker: &Worker, identity: &Identity) -> Box<SessionState> {
+fn state_of(worker: &Worker, identity: Rc<Identity>) -> Box<SessionState> {
     let account = identity.route_account(&worker.routing.borrow().routes().pairs);
-    let mut state = Box::new(SessionState::new(identity, worker.interned.beginning(identity, account)));
+    let beginning = worker.interned.beginning(&identity, account);
+    let mut state = Box::new(SessionState::new(identity, beginning));
     if let Some(gtids) = &mut state.gtids {
-        gtids.own = worker.shared.causal.own(identity);
+        gtids.own = worker.shared.causal.own(&state.identity);
     }
     state
 }
@@ -201,29 +201,23 @@ impl Session {
         control.set_idle(worker.now(), false);
         worker.seat(&control, &identity);
         control.about.set_backend(backend.as_ref());
-        let mut state = state_of(&worker, &identity);
+        let mut state = state_of(&worker, identity.into());
         if let Some(backend) = &backend {
-            state.begin_at(&identity, backend.connection());
+            state.begin_at(backend.connection());
         }
-        Self::of(
-            (worker, control),
-            Io::new(client, backlog),
-            (identity, state),
-            backend,
-            Flight::new(flights),
-        )
+        Self::of((worker, control), Io::new(client, backlog), state, backend, Flight::new(flights))
     }
 
     /// A session that has this much.
     fn of(
         (worker, control): (Rc<Worker>, Rc<Control>),
         io: Io,
-        (identity, state): (Box<Identity>, Box<SessionState>),
+        state: Box<SessionState>,
         backend: Option<Backend>,
         flight: Flight,
     ) -> Self {
-        let links = Links::new(worker.interned.pool_key(&identity), backend);
-        Self { worker, control, io, identity, links, state, flight }
+        let links = Links::new(worker.interned.pool_key(&state.identity), backend);
+        Self { worker, control, io, links, state, flight }
     }
 
     /// What is left when the session is over. The backend goes first, and waits for no goodbye.

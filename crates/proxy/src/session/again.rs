@@ -147,7 +147,8 @@ impl Session {
             };
             let moved = pin!(timeout_at(end.min(patience), moved));
             let moved =
-                while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, moved).await?;
+                while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, moved)
+                    .await?;
             let Some(moved) = moved else { return self.refuse_running(&ClientError::Interrupted).await };
             let has_moved = moved.is_ok();
             match (self.links.loss(&self.state), refused.command) {

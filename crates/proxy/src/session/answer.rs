@@ -82,8 +82,7 @@ impl Session {
         self.state.trace(|trace| trace.answered(Instant::now().into_std()));
         let link = self.links.connection_mut();
         let changes = self.flight.is_changing();
-        let Settled { is_reset, closes } =
-            settle(&mut self.state, &mut self.flight, &self.identity, outcome, link);
+        let Settled { is_reset, closes } = settle(&mut self.state, &mut self.flight, outcome, link);
         if changes {
             self.note_own_limit();
         }
@@ -137,7 +136,6 @@ impl Session {
             let mut at = At {
                 worker: &self.worker,
                 control: &self.control,
-                identity: &self.identity,
                 backend,
                 state: &mut self.state,
                 flight: &mut self.flight,

@@ -29,7 +29,7 @@ impl Session {
     /// takes.
     pub(super) async fn complete_command(&mut self) -> Result<(), Ending> {
         let lacks = |session: &Self| {
-            let command = session.io.command(session.identity.capabilities);
+            let command = session.io.command(session.state.identity.capabilities);
             command.is_none_or(|command| session.look(command) == Look::Cut || !is_enough(command))
         };
         self.read_while(lacks).await

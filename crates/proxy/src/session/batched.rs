@@ -103,7 +103,7 @@ impl Session {
             && state.gtids.is_none()
             && !self.flight.taps.compares()
             && self.worker.rate_to_client().is_none();
-        let command = Command::first(input, self.identity.capabilities)?;
+        let command = Command::first(input, self.state.identity.capabilities)?;
         if !matches!(command.kind, Kind::Query | Kind::StmtExecute) {
             return None;
         }

@@ -44,7 +44,7 @@ impl Session {
         if prepared.is_at_home() && hostgroup != home && (kind != Kind::StmtExecute || prepared.has_parts()) {
             return Err(self.refuse_statement(kind, id).await.into());
         }
-        let command = self.io.command(self.identity.capabilities);
+        let command = self.io.command(self.state.identity.capabilities);
         if command.is_some_and(|command| self.state.lacks_types(self.links.state(), command)) {
             return Err(self.refuse_and_keep(kind, &ClientError::NeedReprepare).await.into());
         }
@@ -79,7 +79,7 @@ impl Session {
         if !parts.is_empty() && kind != Kind::StmtReset {
             Box::pin(self.send_parts(known_as, parts)).await?;
         }
-        let command = self.io.command(self.identity.capabilities);
+        let command = self.io.command(self.state.identity.capabilities);
         let patch = command.map_or(Ok(None), |command| self.links.patch(&self.state, command, known_as));
         if let Ok(patch) = patch {
             self.tell_columns(kind, id);
@@ -102,7 +102,7 @@ impl Session {
             return Ok(Ok(known_as));
         }
         if !has_parts && kind != Kind::StmtFetch {
-            let command = self.io.command(self.identity.capabilities);
+            let command = self.io.command(self.state.identity.capabilities);
             let typed = command.map(|command| self.state.typed_by(command)).unwrap_or_default();
             if let Some(known_as) = self.links.reuse_statement(&self.state, id, &typed) {
                 return Ok(Ok(known_as));
@@ -178,7 +178,7 @@ impl Session {
     /// An execution of this statement is about to be sent: if it has other columns there than the
     /// client knows, the answer says so.
     fn tell_columns(&mut self, kind: Kind, id: u32) {
-        let (caps, cursor) = (self.identity.capabilities, opens_cursor(self.io.front()));
+        let (caps, cursor) = (self.state.identity.capabilities, opens_cursor(self.io.front()));
         let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
         let prepared = prepared.filter(|prepared| prepared.has_other_columns_at(self.links.state()));
         if kind == Kind::StmtExecute
@@ -191,7 +191,7 @@ impl Session {
 
     /// Takes note of the types in the execution in the backlog, which no server gets.
     pub(super) fn keep_types(&mut self) {
-        if let Some(command) = self.io.command(self.identity.capabilities) {
+        if let Some(command) = self.io.command(self.state.identity.capabilities) {
             self.state.keep_types(command);
         }
     }
@@ -201,7 +201,7 @@ impl Session {
     /// may ask for.
     async fn reset_nothing(&mut self, kind: Kind, id: u32) -> Result<(), Ending> {
         drop(self.state.take_parts(kind, id));
-        self.answer_here(kind, &ok(self.identity.capabilities, self.state.status)).await?;
+        self.answer_here(kind, &ok(self.state.identity.capabilities, self.state.status)).await?;
         self.links.note_ran(&mut self.state);
         self.state.last.counted.changed = 0;
         self.state.last.hide_changed();

@@ -103,7 +103,7 @@ impl Session {
     /// Waits for the answer to another session's query, as long as the policy says. True if the
     /// command in the backlog was answered with it.
     pub(super) async fn await_answer(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
-        let copied = self.io.command(self.identity.capabilities).map(|command| command.copied());
+        let copied = self.io.command(self.state.identity.capabilities).map(|command| command.copied());
         let Some(command) = copied.as_ref().map(Copied::command) else { return Ok(false) };
         let (begun, since_us) = (Instant::now(), self.worker.uptime_us());
         let mut known: Option<Asked> = None;
@@ -173,7 +173,7 @@ impl Session {
     /// if the session's query is killed meanwhile.
     async fn await_leader(&mut self, waiter: &Waiter, deadline: Instant) -> Result<Option<bool>, Ending> {
         let waiting = pin!(tokio::time::timeout_at(deadline, poll_fn(|cx| waiter.poll(cx))));
-        let caps = self.identity.capabilities;
+        let caps = self.state.identity.capabilities;
         let landed = while_waiting(&self.control, &mut self.io.sock, caps, waiting).await?;
         Ok(landed.map(|in_time| in_time.is_ok()))
     }
@@ -233,14 +233,18 @@ impl Session {
         Style {
             form: self.form(),
             status: (self.state.status & STATUS).bits(),
-            tells_age: self.identity.tier == Tier::Told,
+            tells_age: self.state.identity.tier == Tier::Told,
             exact_us,
         }
     }
 
     /// The form of replies to the client.
     pub(super) fn form(&self) -> Form {
-        if self.identity.capabilities.contains(Capabilities::DEPRECATE_EOF) { Form::Ok } else { Form::Eof }
+        if self.state.identity.capabilities.contains(Capabilities::DEPRECATE_EOF) {
+            Form::Ok
+        } else {
+            Form::Eof
+        }
     }
 
     /// The command is being answered from the cache: counts it, and what it leaves for statements

@@ -45,7 +45,7 @@ impl Session {
         deadline: Instant,
     ) -> Result<Option<bool>, Ending> {
         let waiting = pin!(tokio::time::timeout_at(deadline, source.wait(since_us)));
-        let caps = self.identity.capabilities;
+        let caps = self.state.identity.capabilities;
         let ended = while_waiting(&self.control, &mut self.io.sock, caps, waiting).await?;
         Ok(ended.map(Result::unwrap_or_default))
     }

@@ -37,7 +37,7 @@ impl Session {
             return Err(Refusal::NotRead);
         }
         refused_by_session(&self.links, &self.state).map_or(Ok(()), Err)?;
-        if !self.identity.takes_cached() {
+        if !self.state.identity.takes_cached() {
             return Err(Refusal::Untold);
         }
         if decided.plan.effects.intersects(Effects::UNKNOWN)
@@ -53,7 +53,8 @@ impl Session {
         let cache = &*worker.shared.cache;
         let epoch = cache.proven.epoch();
         let (settings, was_reset) = (state.shared_settings(), state.was_reset());
-        let (class, user) = worker.cached.class(cache, settings, &state.caller, &self.identity, was_reset)?;
+        let (class, user) =
+            worker.cached.class(cache, settings, &state.caller, &self.state.identity, was_reset)?;
         // Reader and writer have the same data.
         let hostgroup = if target.is_split { state.account.default_hostgroup } else { target.hostgroup };
         let asked_at = if policy.mode.sees_own_writes() {
@@ -79,7 +80,7 @@ impl Session {
         // In the same scope under the same rule only: a rule may make less of an answer.
         let key = key.number(policy.scope as u64).number(policy.mode as u64);
         // A proxy in front takes the answer for a proof as well.
-        let passed_on_ms = if self.identity.tier == Tier::Told { PROOF_PASSED_ON_MS } else { 0 };
+        let passed_on_ms = if self.state.identity.tier == Tier::Told { PROOF_PASSED_ON_MS } else { 0 };
         Ok(Asked {
             row: row(policy, decided),
             key: self.with_text(key, command, decided)?.finish(),

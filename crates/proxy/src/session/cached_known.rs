@@ -29,7 +29,8 @@ impl Session {
         let mut rest = input;
         self.worker.cached.begin_answers();
         let now_ms = self.worker.uptime_ms();
-        while let Some(command) = Command::first(rest, self.identity.capabilities).filter(Command::is_whole)
+        while let Some(command) =
+            Command::first(rest, self.state.identity.capabilities).filter(Command::is_whole)
             && matches!(rest, [_, _, _, 0, query, ..] if *query == Kind::Query as u8)
             && let Some(known) = self.worker.cached.known(command.payload())
             && now_ms.saturating_sub(known.since_ms) < CACHE_KNOWN_AGE_MAX_MS
@@ -57,8 +58,9 @@ impl Session {
         Rc::ptr_eq(state.shared_settings(), &known.settings)
             && Rc::ptr_eq(&state.account, &known.account)
             && Arc::ptr_eq(&state.caller, &known.caller)
-            && (self.identity.capabilities, self.identity.collation) == (known.capabilities, known.collation)
-            && self.identity.takes_cached()
+            && (self.state.identity.capabilities, self.state.identity.collation)
+                == (known.capabilities, known.collation)
+            && self.state.identity.takes_cached()
             && state.was_reset() == known.was_reset
             && *state.client_addr == *known.client_addr
             && state.flag_in == known.flag_in
@@ -88,8 +90,8 @@ impl Session {
             settings: Rc::clone(state.shared_settings()),
             account: Rc::clone(&state.account),
             caller: Arc::clone(&state.caller),
-            capabilities: self.identity.capabilities,
-            collation: self.identity.collation,
+            capabilities: self.state.identity.capabilities,
+            collation: self.state.identity.collation,
             was_reset: state.was_reset(),
             client_addr: state.client_addr.clone(),
             flag_in: state.flag_in,

@@ -114,7 +114,7 @@ impl Session {
             scope: said.scope.clone(),
             moment,
             form: self.form(),
-            has_columns: !(kind == Kind::StmtExecute && keeps_definitions(self.identity.capabilities)),
+            has_columns: !(kind == Kind::StmtExecute && keeps_definitions(self.state.identity.capabilities)),
             max: how.policy.answer_bytes_max,
             stores_empty: how.policy.stores_empty,
             passed,

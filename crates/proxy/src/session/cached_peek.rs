@@ -27,7 +27,9 @@ impl Session {
         }
         let mut command = Vec::new();
         put_message(&mut command, 0, &self.query(text));
-        let Some(command) = Command::first(&command, self.identity.capabilities) else { return Peek::Unseen };
+        let Some(command) = Command::first(&command, self.state.identity.capabilities) else {
+            return Peek::Unseen;
+        };
         let asked = self.without_questions(|| self.cache_key(command, &decided));
         match asked {
             Err(refusal) => Peek::Refused(refusal),

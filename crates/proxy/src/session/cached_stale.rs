@@ -39,7 +39,7 @@ impl Session {
         if !error.is_no_answer() {
             return Ok(false);
         }
-        let command = self.io.command(self.identity.capabilities).map(|command| command.copied());
+        let command = self.io.command(self.state.identity.capabilities).map(|command| command.copied());
         let Some(command) = command else { return Ok(false) };
         let Some(Stale { packets, rows }) = self.take_stale(error) else { return Ok(false) };
         self.begin_hit(command.command(), decided, rows, packets.len());
@@ -68,7 +68,7 @@ impl Session {
         let taps = &mut self.flight.as_mut()?.taps;
         let Hit { answer, age_ms, .. } = taps.fill()?.stale(now_ms)?;
         taps.take_fill()?.end_stale(now_ms);
-        let (connection, error) = (self.identity.connection_id, error.logged());
+        let (connection, error) = (self.state.identity.connection_id, error.logged());
         tracing::warn!(connection, %error, age_ms, "no server answers: the client gets a stale answer");
         let mut packets = Vec::new();
         self.style(None).write(&answer, age_ms, &mut packets);

@@ -188,7 +188,7 @@ impl Session {
         };
         let over = pin!(timeout_at(*end, over));
         let waited =
-            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, over).await?;
+            while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, over).await?;
         self.end_running();
         if fresh.max_lag.is_some() {
             let waited = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);

@@ -86,7 +86,7 @@ impl Session {
     /// Whose writes a statement must see.
     fn causal_scope_of(&self, verdict: Option<&Verdict>) -> CausalReads {
         let said = verdict.and_then(|verdict| verdict.causal_reads);
-        said.unwrap_or_else(|| self.identity.causal_reads())
+        said.unwrap_or_else(|| self.state.identity.causal_reads())
     }
 
     /// The hostgroup of the writers that may do a command as well, if it goes to a reader.
@@ -248,7 +248,7 @@ impl Session {
     /// Ends the statement if it was killed while its server was asked. Where the read runs at that
     /// server already, the connection is given up.
     pub(super) async fn end_if_killed(&mut self, kind: Kind) -> Result<(), Stop> {
-        if !killed_here(&self.control, self.identity.capabilities, true)? {
+        if !killed_here(&self.control, self.state.identity.capabilities, true)? {
             return Ok(());
         }
         if self.links.is_awaited() {

@@ -131,7 +131,7 @@ impl Session {
         let Some(question) = self.question(awaited, Duration::ZERO) else { return Ok(Reply::Lacks) };
         let wait = self.worker.settings().causal.wait;
         let limit = self.worker.limit_of_answer(wait);
-        let capabilities = self.identity.capabilities;
+        let capabilities = self.state.identity.capabilities;
         let command = match &decided.patch {
             Some(patch) => patch.applied(&self.io.backlog),
             None => self.io.backlog.clone(),

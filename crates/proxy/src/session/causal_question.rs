@@ -66,7 +66,7 @@ impl Session {
     pub(super) fn question(&self, awaited: &Awaited, wait: Duration) -> Option<Question> {
         let (machine, opened, is_mariadb) = self.links.asked_server()?;
         let text = question::of(&awaited.tokens, is_mariadb, wait)?;
-        let query = (query(self.identity.capabilities, text.as_bytes()), Answer::Result);
+        let query = (query(self.state.identity.capabilities, text.as_bytes()), Answer::Result);
         Some(Question { query, machine, opened, asked: Instant::now().into_std() })
     }
 
@@ -159,7 +159,7 @@ impl Session {
         text: &str,
         decided: &mut Decided,
     ) -> Result<Option<Vec<u8>>, Stop> {
-        let question = (query(self.identity.capabilities, text.as_bytes()), Answer::Result);
+        let question = (query(self.state.identity.capabilities, text.as_bytes()), Answer::Result);
         match self.internal_query(&[question]).await? {
             Ok(replies) => Ok(replies.first().and_then(|reply| reply.only_row()).map(<[u8]>::to_vec)),
             Err(error) => Err(self.set_up_failed(kind, &error, decided).await),

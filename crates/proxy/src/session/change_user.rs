@@ -1,6 +1,7 @@
 //! `COM_CHANGE_USER`: the session becomes another user's.
 
 use std::future::poll_fn;
+use std::rc::Rc;
 use std::task::Poll;
 
 use querylog::{AuditEvent, Port};
@@ -18,6 +19,7 @@ use crate::client::proof::Claim;
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::exchange::Exchange;
+use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX};
 use crate::worker::Worker;
 use session::identity::{Account, Identity};
@@ -26,7 +28,7 @@ use upstream::{Backend, LOST_AT_MARIADB, QUIT};
 impl Session {
     /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.
     pub(super) async fn change_user(&mut self) -> Result<(), Ending> {
-        let control = std::rc::Rc::clone(&self.control);
+        let control = Rc::clone(&self.control);
         let deadline = self.worker.settings().variables.connect_timeout_client;
         let changing = tokio::time::timeout(deadline, self.log_in_again());
         match control.until(Signal::Stop, changing).await {
@@ -36,10 +38,10 @@ impl Session {
     }
 
     async fn log_in_again(&mut self) -> Result<(), Ending> {
-        let capabilities = self.identity.capabilities;
+        let capabilities = self.state.identity.capabilities;
         let backlog = std::mem::take(&mut self.io.backlog);
         let exchange = Exchange::resume(&self.worker.net, &mut self.io.sock, 0, &backlog);
-        let mut dialogue = Dialogue::new(&self.worker, exchange, capabilities, self.identity.peer);
+        let mut dialogue = Dialogue::new(&self.worker, exchange, capabilities, self.state.identity.peer);
         let payload = dialogue.receive().await?;
         let packet = command::ChangeUser::decode(&payload, capabilities)
             .map_err(|error| dialogue.refuse_bytes(&error))?;
@@ -49,10 +51,10 @@ impl Session {
             answer: packet.auth_answer,
             offered: None,
         };
-        let admitted = match dialogue.check(claim, self.identity.nonce).await {
+        let admitted = match dialogue.check(claim, self.state.identity.nonce).await {
             // A session that changes to the user that it has keeps its place.
             Ok(proven) => {
-                let held = self.identity.account.place_of(&proven.user);
+                let held = self.state.identity.account.place_of(&proven.user);
                 dialogue.admit(proven, Some(packet.schema), held)
             }
             Err(ending) => Err(ending),
@@ -87,7 +89,7 @@ impl Session {
         packet: &command::ChangeUser<'_>,
         seq: u8,
     ) -> Result<(), Ending> {
-        let identity = &mut *self.identity;
+        let identity = own_mut(&mut self.state.identity)?;
         let (collation, attributes) = (identity.collation, identity.attributes.clone());
         let before = std::mem::replace(&mut identity.account, account);
         identity.collation = packet.collation.unwrap_or(collation);
@@ -98,13 +100,13 @@ impl Session {
         if self.worker.shared.says_mariadb().await {
             identity.capabilities -= LOST_AT_MARIADB;
         }
-        self.worker.seat(&self.control, &self.identity);
-        match check_login(&self.worker, &self.identity).await {
+        self.worker.seat(&self.control, &self.state.identity);
+        match check_login(&self.worker, &self.state.identity).await {
             Ok(backend) => {
                 self.control.about.set_backend(backend.as_ref());
                 self.begin_anew(backend);
                 audit::note(&self.worker, &self.control, AuditEvent::ChangeUserOk(Port::Traffic));
-                let (tier, status) = (self.identity.tier, self.state.status);
+                let (tier, status) = (self.state.identity.tier, self.state.status);
                 self.reply(seq, &welcome(tier, announced, status)).await
             }
             Err(refusal) => {
@@ -113,12 +115,12 @@ impl Session {
                 if !self.may_stay().await {
                     return Err(Ending::Silent);
                 }
-                let identity = &mut *self.identity;
+                let identity = own_mut(&mut self.state.identity)?;
                 (identity.account, identity.collation) = (before, collation);
                 identity.capabilities = announced;
                 identity.set_attributes(attributes);
                 self.begin_anew(None);
-                self.worker.seat(&self.control, &self.identity);
+                self.worker.seat(&self.control, &self.state.identity);
                 Ok(())
             }
         }
@@ -126,17 +128,17 @@ impl Session {
 
     /// The state and the connections are those of a session that begins.
     fn begin_anew(&mut self, backend: Option<Backend>) {
-        self.state = state_of(&self.worker, &self.identity);
+        self.state = state_of(&self.worker, Rc::clone(&self.state.identity));
         if let Some(backend) = &backend {
-            self.state.begin_at(&self.identity, backend.connection());
+            self.state.begin_at(backend.connection());
         }
         self.note_own_limit();
-        self.links.begin_anew(self.worker.interned.pool_key(&self.identity), backend);
+        self.links.begin_anew(self.worker.interned.pool_key(&self.state.identity), backend);
     }
 
     /// The client was refused as this user, and told so.
     fn note_refused_change(&self, user: &[u8], schema: &[u8], told: impl FnOnce() -> Option<String>) {
-        let Identity { connection_id: id, peer, .. } = &*self.identity;
+        let Identity { connection_id: id, peer, .. } = &*self.state.identity;
         let tls = self.io.sock.is_encrypted();
         let stranger = audit::Stranger { id: *id, peer, user, schema, tls };
         audit::note_refusal(&self.worker, AuditEvent::ChangeUserErr(Port::Traffic), &stranger, told);

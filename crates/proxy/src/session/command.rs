@@ -162,7 +162,8 @@ impl Session {
         let input = std::mem::take(&mut self.io.backlog);
         let is_rolled_back = self.state.transaction.rolled_back.is_some() && is_about_transactions(kind);
         if !is_rolled_back
-            && Command::first(&input, self.identity.capabilities).is_some_and(|command| !self.is_own(command))
+            && Command::first(&input, self.state.identity.capabilities)
+                .is_some_and(|command| !self.is_own(command))
             && let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take())
         {
             if self.is_at(&decided) {
@@ -188,7 +189,7 @@ impl Session {
             let error = wire::WireError::OutOfOrder { expected: 0, got: header.seq };
             return Err(self.interrupted(&ClientError::malformed(error), header.seq.wrapping_add(1)));
         }
-        Ok(Command::first(input, self.identity.capabilities))
+        Ok(Command::first(input, self.state.identity.capabilities))
     }
 
     /// Sends the command that `input` begins with, and those that came behind it, in one write: a
@@ -207,7 +208,7 @@ impl Session {
             let rest = input.get(start..).unwrap_or_default();
             let (scanner, scanned) = self.scan(rest)?;
             sent += scanned.len;
-            let command = Command::first(rest, self.identity.capabilities);
+            let command = Command::first(rest, self.state.identity.capabilities);
             let command = command.ok_or_else(|| broken("a command without its byte"))?;
             let goes_on = paused.as_ref().filter(|_| start == 0);
             let mut measured = self.note_command(command, scanned.done, &mut decided, goes_on);
@@ -228,7 +229,7 @@ impl Session {
             let rest = input.get(sent..).unwrap_or_default();
             let next = self.next_of_pipeline(&upload, rest);
             if !was_sent {
-                let (stops, caps) = (self.state.gtids.is_some(), self.identity.capabilities);
+                let (stops, caps) = (self.state.gtids.is_some(), self.state.identity.capabilities);
                 self.links.expect_reply(upload.answer, stops, caps);
             }
             // Most are alone.
@@ -323,7 +324,7 @@ impl Session {
         setup: Option<Vec<u8>>,
         command: &[u8],
     ) -> Result<(), Ending> {
-        let capabilities = self.identity.capabilities;
+        let capabilities = self.state.identity.capabilities;
         let link = in_use_mut(&mut self.links.in_use)?.connection_mut();
         let goes_together = setup.is_none() && self.flight.batched.is_some();
         if let Some(packets) = goes_together.then(|| link.send_batch(command, capabilities)).flatten() {

@@ -56,7 +56,8 @@ impl Session {
         let digest = self.flight.digest.filter(|_| kind == Kind::Query)?.get();
         self.worker.know_who(&mut self.state);
         let who = self.state.who.as_ref()?;
-        let text = self.io.command(self.identity.capabilities).map_or(&[][..], |command| command.text());
+        let text =
+            self.io.command(self.state.identity.capabilities).map_or(&[][..], |command| command.text());
         let text = || self.worker.routing.borrow_mut().shown_of(digest, text).into();
         self.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
     }

@@ -125,7 +125,8 @@ impl Session {
 
     /// Takes note of a command for a prepared statement that is being sent to the backend.
     pub(super) fn note_prepared(&mut self, command: Command<'_>) {
-        let (caps, hostgroup, version) = (self.identity.capabilities, self.state.here, self.state.version());
+        let (caps, hostgroup, version) =
+            (self.state.identity.capabilities, self.state.here, self.state.version());
         let (kind, opens_cursor) = (command.kind, command.opens_cursor());
         let Some(id) = command.statement() else { return };
         let Some(all) = &mut self.state.prepared else { return };

@@ -26,7 +26,7 @@ impl Session {
     /// Whether this is such a session. It is not if the firewall watches its statements: the proxy
     /// has to look at those.
     pub(super) fn is_fast_forward(&self) -> bool {
-        self.identity.account.user.has(Options::FAST_FORWARD) && !self.worker.is_watched(&self.state)
+        self.state.identity.account.user.has(Options::FAST_FORWARD) && !self.worker.is_watched(&self.state)
     }
 
     /// Copies bytes until one side ends the session. Where no server can be had the client hears

@@ -27,7 +27,7 @@ impl Session {
         if !is_judged || self.worker.routing.borrow().routes().firewall.is_none() {
             return Ok(false);
         }
-        let command = self.io.command(self.identity.capabilities).filter(Command::is_whole);
+        let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole);
         let Some(copied) = command.map(|command| command.copied()) else { return Ok(false) };
         let command = copied.command();
         let decided = match kind {

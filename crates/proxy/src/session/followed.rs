@@ -25,7 +25,7 @@ impl Session {
     /// to a server at which others are not.
     #[inline]
     pub(super) fn stay_with_others(&self) -> Result<(), Ending> {
-        if self.identity.tier == Tier::Client { Ok(()) } else { self.judge_server() }
+        if self.state.identity.tier == Tier::Client { Ok(()) } else { self.judge_server() }
     }
 
     fn judge_server(&self) -> Result<(), Ending> {
@@ -55,7 +55,7 @@ impl Session {
     /// Whether new sessions of a followed hostgroup are at other servers than this one, and a
     /// caching proxy is in front.
     pub(super) fn is_left_behind(&self, backend: &Backend) -> bool {
-        self.identity.tier != Tier::Client
+        self.state.identity.tier != Tier::Client
             && self.worker.shared.is_followed(backend.server().hostgroup())
             && self.worker.is_any(backend, true) == Some(false)
     }

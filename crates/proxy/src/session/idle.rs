@@ -78,7 +78,7 @@ impl Session {
             }
             backend.connection_mut().set_version(0);
         }
-        if !self.links.make_idle(&self.worker.upstream, self.identity.peer, &self.state, backend) {
+        if !self.links.make_idle(&self.worker.upstream, self.state.identity.peer, &self.state, backend) {
             self.was_lent(hostgroup);
         }
     }

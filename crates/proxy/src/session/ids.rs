@@ -75,19 +75,19 @@ impl Session {
 
     /// A `KILL` of the session itself, with its id.
     pub(super) fn own_kill(&self, kill: Kill) -> Kill {
-        Kill { id: self.identity.connection_id.into(), ..kill }
+        Kill { id: self.state.identity.connection_id.into(), ..kill }
     }
 
     /// Whether the proxy deals with the command in the backlog itself, or may have to.
     pub(super) fn is_ours(&self) -> bool {
-        let command = self.io.command(self.identity.capabilities);
+        let command = self.io.command(self.state.identity.capabilities);
         command.is_none_or(|command| self.look(command) != Look::Plain)
     }
 
     /// Deals with such a command, which is in the backlog.
     pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
         let look =
-            self.io.command(self.identity.capabilities).map_or(Look::Cut, |command| self.look(command));
+            self.io.command(self.state.identity.capabilities).map_or(Look::Cut, |command| self.look(command));
         let is_judged = matches!(look, Look::Ours(Own::Kill(_) | Own::KillByVariable));
         if is_judged && self.refuse_own(kind).await? {
             return Ok(());
@@ -119,7 +119,7 @@ impl Session {
                 return self.refuse_unserved(why).await;
             }
         }
-        let command = self.io.command(self.identity.capabilities).filter(Command::is_whole);
+        let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole);
         let named =
             command.and_then(|all| Some((all.payload().len(), self.links.with_threads(&self.worker, all)?)));
         if let Some((len, named)) = named {
@@ -136,7 +136,7 @@ impl Session {
         let shown = self.flight.proposed.as_ref().and_then(|change| change.ids);
         let Some(ids) = shown.filter(|_| !command.opens_cursor()) else { return };
         let is_binary = command.kind == Kind::StmtExecute;
-        let listing = Listing::new(self.identity.capabilities, ids, is_binary);
+        let listing = Listing::new(self.state.identity.capabilities, ids, is_binary);
         self.flight.begin().taps.set_listing(match absent.filter(|_| !is_binary) {
             Some(absent) => listing.with(*absent),
             None => listing,

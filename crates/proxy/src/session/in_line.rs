@@ -22,7 +22,7 @@ impl Session {
     /// Whether there is nothing to be done for the command that was decided about but to get a
     /// connection, which other sessions may have.
     pub(super) fn needs_only_a_connection(&self, kind: Kind) -> bool {
-        let (state, user) = (&*self.state, &self.identity.account.user);
+        let (state, user) = (&*self.state, &self.state.identity.account.user);
         let Some(decided) = self.flight.decided.as_ref().filter(|_| self.links.in_use.is_none()) else {
             return false;
         };
@@ -53,10 +53,10 @@ impl Session {
     pub(super) fn get_in_line(&mut self, input: &[u8]) -> bool {
         let (worker, hostgroup) = (Rc::clone(&self.worker.upstream), self.state.here);
         let now @ (began, uptime) = worker.shared.now();
-        let asker = self.links.asker(&self.state, &self.identity, self.flight.ahead);
+        let asker = self.links.asker(&self.state, self.flight.ahead);
         // If another hostgroup may do it as well, servers that do not work are not waited for.
         let full = self.state.full(hostgroup, self.flight.decided.as_ref());
-        let whom = Whom { asker: Some(&asker), ..Whom::of(&self.identity.account.user) };
+        let whom = Whom { asker: Some(&asker), ..Whom::of(&self.state.identity.account.user) };
         let line = match take(&worker, hostgroup, uptime, |_| false, full, &whom) {
             Some(Place::Spare(entry)) => match take_at_once(&worker, hostgroup, entry, &asker) {
                 Ok(found) => {
@@ -69,7 +69,7 @@ impl Session {
             None => {
                 let deadline = began + worker.settings().variables.connect_timeout_server_max;
                 let batchable = self.batchable(input);
-                let asker = self.links.asker(&self.state, &self.identity, self.flight.ahead);
+                let asker = self.links.asker(&self.state, self.flight.ahead);
                 InLine::stand(&worker, hostgroup, now, (began, deadline), &asker, batchable)
             }
         };
@@ -91,7 +91,7 @@ impl Session {
         let Some(line) = self.flight.as_mut().and_then(|flight| flight.in_line.as_mut()) else {
             return Poll::Ready(Ok(()));
         };
-        if killed_here(&self.control, self.identity.capabilities, true)? {
+        if killed_here(&self.control, self.state.identity.capabilities, true)? {
             line.is_killed = true;
             return Poll::Ready(Ok(()));
         }
@@ -126,7 +126,7 @@ impl Session {
     /// Takes what has come of waiting, if nothing more has to be done for that.
     fn take_handed(&self, place: Place) -> Result<Found, Place> {
         let Place::Spare(entry) = place else { return Err(place) };
-        let asker = self.links.asker(&self.state, &self.identity, self.flight.ahead);
+        let asker = self.links.asker(&self.state, self.flight.ahead);
         take_at_once(&self.worker.upstream, self.state.here, entry, &asker)
     }
 }

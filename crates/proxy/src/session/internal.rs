@@ -18,12 +18,12 @@ impl Session {
         let state = &self.state;
         let session = self.links.session(state);
         let hostgroup = |hostgroup: Option<u32>| hostgroup.map_or(plain(-1), plain);
-        let account = &self.identity.account;
+        let account = &self.state.identity.account;
         let open = self.links.away.others.iter().filter(|other| other.connection().state().in_transaction());
         let open = open.count() + usize::from(self.state.in_transaction());
         let mut members = vec![
             ("thread", plain(self.worker.index())),
-            ("thread_session_id", plain(self.identity.connection_id)),
+            ("thread_session_id", plain(self.state.identity.connection_id)),
             ("age_ms", ms(self.control.age(now))),
             // Of a session that answers this.
             ("status", text("WAITING_CLIENT_DATA")),
@@ -49,13 +49,18 @@ impl Session {
     }
 
     fn client_side(&self) -> Value {
-        let (user, schema) = (&self.identity.account.user.name, self.control.about.schema());
-        client(&self.identity.peer, self.io.sock.is_encrypted(), user, schema.as_deref().unwrap_or_default())
+        let (user, schema) = (&self.state.identity.account.user.name, self.control.about.schema());
+        client(
+            &self.state.identity.peer,
+            self.io.sock.is_encrypted(),
+            user,
+            schema.as_deref().unwrap_or_default(),
+        )
     }
 
     /// What the client has asked for.
     fn asked_for(&self) -> Value {
-        let caps = self.identity.capabilities;
+        let caps = self.state.identity.capabilities;
         let mut members: Vec<(String, Value)> =
             self.state.settings().map(|(key, said)| (key.to_owned(), text(said))).collect();
         let has = |capability| plain(caps.contains(capability));
@@ -72,7 +77,7 @@ impl Session {
         let ids = ids.into_iter().map(|id| List(vec![plain(id), plain(id)])).collect();
         members.extend(
             [
-                ("collation_id", plain(self.identity.collation)),
+                ("collation_id", plain(self.state.identity.collation)),
                 ("autocommit", on(self.state.status.contains(StatusFlags::AUTOCOMMIT))),
                 (
                     "no_backslash_escapes",
@@ -140,7 +145,7 @@ impl Session {
                 "mysql",
                 object([
                     ("host_info", text(server.endpoint().to_string())),
-                    ("user", text(&self.identity.account.user.name)),
+                    ("user", text(&self.state.identity.account.user.name)),
                     ("thread_id", plain(link.thread_id().unwrap_or_default())),
                     ("server_status", plain(status.bits())),
                     ("options", object([("use_ssl", plain(link.sock().is_encrypted()))])),

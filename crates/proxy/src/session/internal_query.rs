@@ -58,7 +58,7 @@ impl Session {
         limit: Duration,
         commands: &[InternalQuery],
     ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
-        let capabilities = self.identity.capabilities;
+        let capabilities = self.state.identity.capabilities;
         let asked = self.over_connection(limit, async |worker, link| {
             internal_query(worker, link, capabilities, commands).await
         });
@@ -113,7 +113,7 @@ impl Session {
             self.state.note_status(reply.outcome, link);
         }
         self.collect(reply);
-        self.state.note_tracked(&self.identity, &reply.bytes, reply.outcome);
+        self.state.note_tracked(&reply.bytes, reply.outcome);
     }
 
     /// Gives up the connection in use, which has not done what it was to do. Returns what the

@@ -32,11 +32,11 @@ impl Session {
     /// Runs a KILL of this client, whose command is in the backlog.
     pub(super) async fn run_kill(&mut self, kill: Kill) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
-        if kill.id == u64::from(self.identity.connection_id) {
+        if kill.id == u64::from(self.state.identity.connection_id) {
             return self.kill_self(kill.what, seq).await;
         }
         match self.kill_other(kill).await? {
-            Verdict::Done => self.reply(seq, &ok(self.identity.capabilities, self.state.status)).await,
+            Verdict::Done => self.reply(seq, &ok(self.state.identity.capabilities, self.state.status)).await,
             Verdict::Unknown => self.reply_error(seq, &ClientError::UnknownThread { id: kill.id }).await,
             Verdict::Failed(error) => self.reply_error(seq, &error).await,
             Verdict::Refused(payload) => self.reply(seq, &payload).await,
@@ -72,13 +72,13 @@ impl Session {
     /// leaves meanwhile does not take it back.
     pub(super) async fn kill_other(&mut self, kill: Kill) -> Result<Verdict, Ending> {
         let shared = &self.worker.shared;
-        let Some(answer) = shared.directory.kill(kill, &self.identity) else {
+        let Some(answer) = shared.directory.kill(kill, &self.state.identity) else {
             return Ok(Verdict::Unknown);
         };
         let answer = pin!(tokio::time::timeout(KILL_ANSWER_MAX, answer));
         // Two sessions may kill each other.
         let answer =
-            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, answer).await?;
+            while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, answer).await?;
         Ok(match answer {
             Some(Ok(Ok(verdict))) => verdict,
             // The session has ended, and with it what was to be killed.
@@ -104,7 +104,7 @@ impl Session {
                     self.be_killed_at_server(backend, request);
                 }
                 None if !running && request.stranger.is_some() => self.ask_stand_in(request),
-                _ => drop(killed_without_server(request, self.identity.capabilities, running)?),
+                _ => drop(killed_without_server(request, self.state.identity.capabilities, running)?),
             }
         }
         Ok(())
@@ -141,7 +141,7 @@ impl Session {
         else {
             return request.answer(Verdict::Unknown);
         };
-        let on_its_own = |who| self.identity.for_own_use(shared.connection_id(), who);
+        let on_its_own = |who| self.state.identity.for_own_use(shared.connection_id(), who);
         let stand_in = StandIn {
             worker: Rc::clone(&self.worker),
             target: server.server.endpoint().clone(),
@@ -165,7 +165,7 @@ impl Session {
             return;
         }
         let Some(backend) = self.links.in_use.take() else { return };
-        if let Some(shot) = self.shot(&backend, Kill::connection(self.identity.connection_id), None) {
+        if let Some(shot) = self.shot(&backend, Kill::connection(self.state.identity.connection_id), None) {
             spawn_local(clean_up(shot, backend));
         }
     }
@@ -178,7 +178,7 @@ impl Session {
             kill,
             target: backend.server().endpoint().clone(),
             thread_id: backend.connection().thread_id()?,
-            identity: self.identity.for_own_use(self.worker.shared.connection_id(), stranger),
+            identity: self.state.identity.for_own_use(self.worker.shared.connection_id(), stranger),
         })
     }
 }

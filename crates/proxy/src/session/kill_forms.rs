@@ -50,14 +50,15 @@ impl Session {
         let mut said = self.state.settings().filter(|(key, _)| *key == OPTION);
         let said = said.next().and_then(|(_, payload)| payload.get(1));
         said.map_or_else(
-            || self.identity.capabilities.contains(Capabilities::MULTI_STATEMENTS),
+            || self.state.identity.capabilities.contains(Capabilities::MULTI_STATEMENTS),
             |said| *said == 0,
         )
     }
 
     /// Puts the KILL that the execution in the backlog stands for in its place, as text.
     pub(super) fn spell_kill(&mut self) {
-        let Some(command) = self.io.command(self.identity.capabilities).filter(Command::is_whole) else {
+        let Some(command) = self.io.command(self.state.identity.capabilities).filter(Command::is_whole)
+        else {
             return;
         };
         let Some((kill, of)) = self.kill_by_parameter(command) else { return };
@@ -115,7 +116,7 @@ impl Session {
                 },
             };
             let Some(kill) = form.of_a_session() else { break };
-            if kill.id == u64::from(self.identity.connection_id) {
+            if kill.id == u64::from(self.state.identity.connection_id) {
                 // It ends here with an error, so nothing behind it runs.
                 return self.run_kill(kill).await;
             }
@@ -137,9 +138,9 @@ impl Session {
         let error = match self.kill_other(kill).await? {
             Verdict::Done => return Ok(b"DO 0".to_vec()),
             Verdict::Unknown => {
-                ClientError::UnknownThread { id: kill.id }.to_packet(1, self.identity.capabilities)
+                ClientError::UnknownThread { id: kill.id }.to_packet(1, self.state.identity.capabilities)
             }
-            Verdict::Failed(error) => error.to_packet(1, self.identity.capabilities),
+            Verdict::Failed(error) => error.to_packet(1, self.state.identity.capabilities),
             Verdict::Refused(payload) => {
                 let mut packet = Vec::with_capacity(HEADER_LEN + payload.len());
                 put_message(&mut packet, 1, &payload);

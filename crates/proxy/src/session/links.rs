@@ -19,7 +19,6 @@ use super::state::SessionState;
 use crate::ending::Ending;
 use crate::invariant::in_use_mut;
 use crate::relay::Parked;
-use session::identity::Identity;
 use session::link::LinkState;
 use upstream::{Ahead, Asker, Backend, Connection, Expected, Left, PoolKey, Target, part};
 
@@ -240,14 +239,9 @@ impl Links {
     }
 
     /// The session as one that looks for a connection that others made idle.
-    pub(super) fn asker<'a>(
-        &'a self,
-        state: &'a SessionState,
-        identity: &'a Identity,
-        ahead: Ahead,
-    ) -> Asker<'a> {
+    pub(super) fn asker<'a>(&'a self, state: &'a SessionState, ahead: Ahead) -> Asker<'a> {
         Asker {
-            identity,
+            identity: &state.identity,
             pool_key: &self.away.key,
             caller: &state.caller,
             settings: state.shared_settings(),

@@ -165,7 +165,7 @@ impl Session {
         let loses_nothing = loss == Loss::Nothing && unanswered != Unanswered::RolledBack;
         if kind == Some(Kind::Ping) && self.links.pipelined.is_empty() && loses_nothing {
             // The proxy itself is alive.
-            self.reply(seq, &ok(self.identity.capabilities, self.state.status)).await?;
+            self.reply(seq, &ok(self.state.identity.capabilities, self.state.status)).await?;
             self.answered_here(0);
             return Ok(());
         }
@@ -237,7 +237,7 @@ impl Session {
         command_that_runs(
             &self.state,
             &self.control,
-            self.identity.capabilities,
+            self.state.identity.capabilities,
             running.kind()?,
             running.bytes()?,
         )

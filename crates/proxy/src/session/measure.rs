@@ -57,7 +57,7 @@ impl Session {
 
     /// Counts the command in the backlog, which no server gets.
     pub(super) fn measure_own(&self, kind: Kind) -> Measured {
-        let command = self.io.command(self.identity.capabilities);
+        let command = self.io.command(self.state.identity.capabilities);
         command.map_or(Measured::plain(kind), |command| self.measure_as(command, self.flight.statement))
     }
 
@@ -154,7 +154,7 @@ impl Session {
 
     /// The same for who has just looked at the clock.
     pub(super) fn show_waiting_since(&self, now: Instant) {
-        if let Some(command) = self.io.command(self.identity.capabilities) {
+        if let Some(command) = self.io.command(self.state.identity.capabilities) {
             self.begin_running_at(
                 Measured::plain(command.kind),
                 self.state.shown(&self.worker, command),
@@ -179,7 +179,7 @@ impl Session {
         let digest = self.flight.digest.map(NonZeroU64::get).or(measured.digest);
         let log = self.flight.log;
         self.begin_running(Measured { digest, log, place, ..measured }, self.text_for_logs());
-        if let Some(command) = self.io.command(self.identity.capabilities) {
+        if let Some(command) = self.io.command(self.state.identity.capabilities) {
             self.note_traced_here(command, None);
         }
         if let Some(paused) = paused {
@@ -189,7 +189,7 @@ impl Session {
 
     /// Counts the command in the backlog, which no server gets, unless it was counted before.
     pub(super) fn measure_refused(&self) {
-        if let Some(command) = self.io.command(self.identity.capabilities)
+        if let Some(command) = self.io.command(self.state.identity.capabilities)
             && self.flight.paused.is_none()
         {
             self.measure_own(command.kind);
@@ -212,7 +212,7 @@ impl Session {
 
     /// The text of the command in the backlog, if logs want it.
     pub(super) fn text_for_logs(&self) -> &[u8] {
-        let first = self.io.command(self.identity.capabilities).filter(|_| self.worker.logs());
+        let first = self.io.command(self.state.identity.capabilities).filter(|_| self.worker.logs());
         first.map_or(&[], |command| self.state.shown(&self.worker, command))
     }
 }

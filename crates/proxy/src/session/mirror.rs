@@ -30,13 +30,13 @@ impl Session {
         let halves = compare.then(|| Half::pair(decided.digest())).unzip();
         let (original, compared) = halves;
         if let Some(half) = original {
-            let (hostgroup, caps) = (self.state.here, self.identity.capabilities);
+            let (hostgroup, caps) = (self.state.here, self.state.identity.capabilities);
             self.flight.begin().taps.set_compare(Compare::new(half, hostgroup, caps, upload.next_seq()));
         }
         let copy = Copy {
             text,
             mirror,
-            identity: self.identity.for_copies(0, self.state.caller.schema()),
+            identity: self.state.identity.for_copies(0, self.state.caller.schema()),
             caller: std::sync::Arc::clone(&self.state.caller),
             client_addr: self.state.client_addr.clone(),
             // The listener says where statements go, not where their copies do.

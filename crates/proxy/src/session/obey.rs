@@ -41,7 +41,7 @@ impl Session {
     /// The session ends with this error.
     pub(super) fn told(&self, error: &ClientError, seq: u8) -> Ending {
         note_own_error(&self.worker, &self.control, error);
-        Ending::tell(error, seq, self.identity.capabilities)
+        Ending::tell(error, seq, self.state.identity.capabilities)
     }
 
     /// Reading from the client has failed. What is not the protocol it is told, in the place of the
@@ -56,6 +56,6 @@ impl Session {
     /// The session ends with this error although the client may be in the middle of sending.
     pub(super) fn interrupted(&self, error: &ClientError, seq: u8) -> Ending {
         note_own_error(&self.worker, &self.control, error);
-        Ending::interrupt(error, seq, self.identity.capabilities)
+        Ending::interrupt(error, seq, self.state.identity.capabilities)
     }
 }

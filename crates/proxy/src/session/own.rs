@@ -22,6 +22,7 @@ use crate::control::Signal;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::fresh::Behind;
+use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
 use upstream::{AcquireError, Avoid, Found, Full, Target, Whom, acquire, open_in};
 
@@ -45,7 +46,7 @@ impl Session {
             Kind::Ping if has_none || self.can_answer_ping() => {
                 self.state.last.counted.changed = 0;
                 let seq = self.skip_command().await?;
-                self.reply(seq, &ok(self.identity.capabilities, self.state.status)).await?;
+                self.reply(seq, &ok(self.state.identity.capabilities, self.state.status)).await?;
             }
             Kind::ChangeUser if self.io.refused_changes >= CHANGES_REFUSED_MAX => {
                 self.refuse_unknown().await?;
@@ -112,13 +113,14 @@ impl Session {
         full: Full,
     ) -> Result<Result<bool, AcquireError>, Ending> {
         let lacks_schema = self.state.lacks_schema();
-        let is_elsewhere = self.identity.account.schema.as_deref() != Some(self.state.caller.schema());
+        let is_elsewhere = self.state.identity.account.schema.as_deref() != Some(self.state.caller.schema());
         let logs_in_without = lacks_schema || is_elsewhere && self.links.away.is_admitted;
-        let schema = if logs_in_without { self.identity.account.schema.take() } else { None };
+        let schema =
+            if logs_in_without { own_mut(&mut self.state.identity)?.account.schema.take() } else { None };
         let connecting = Cell::new(Duration::ZERO);
         let open = async |target: &Target| {
             let begun = Instant::now();
-            let opened = open_in(&self.worker.upstream, hostgroup, target, &self.identity).await;
+            let opened = open_in(&self.worker.upstream, hostgroup, target, &self.state.identity).await;
             connecting.set(connecting.get() + begun.elapsed());
             opened
         };
@@ -134,15 +136,15 @@ impl Session {
         }
         let acquired = {
             let shares = self.shares(hostgroup) && !self.flight.wants_new && !lacks_schema;
-            let asker = shares.then(|| self.links.asker(&self.state, &self.identity, self.flight.ahead));
+            let asker = shares.then(|| self.links.asker(&self.state, self.flight.ahead));
             let behind = self.flight.wanted.as_deref().map(|wanted| Behind(wanted, &self.worker.shared));
             let avoid = behind.as_ref().map(|behind| behind as &dyn Avoid);
-            let whom = Whom { asker: asker.as_ref(), avoid, ..Whom::of(&self.identity.account.user) };
+            let whom = Whom { asker: asker.as_ref(), avoid, ..Whom::of(&self.state.identity.account.user) };
             let acquiring = pin!(acquire(&self.worker.upstream, hostgroup, full, whom, in_line, open));
-            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, acquiring).await
+            while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, acquiring).await
         };
         if logs_in_without {
-            self.identity.account.schema = schema;
+            own_mut(&mut self.state.identity)?.account.schema = schema;
         }
         let acquired = acquired?.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::Interrupted)));
         self.state.trace(|trace| {
@@ -156,7 +158,7 @@ impl Session {
     /// This is the backend in use from now on. Whether it was opened for that.
     pub(super) fn take_found(&mut self, Found { backend, is_lent }: Found) -> bool {
         self.control.about.set_backend(Some(&backend));
-        self.state.begin_at(&self.identity, backend.connection());
+        self.state.begin_at(backend.connection());
         self.links.in_use = Some(backend);
         self.links.away.is_admitted = true;
         if is_lent {
@@ -169,7 +171,7 @@ impl Session {
     pub(super) async fn refuse_unserved(&mut self, why: AcquireError) -> Result<(), Ending> {
         if self
             .io
-            .command(self.identity.capabilities)
+            .command(self.state.identity.capabilities)
             .is_some_and(|command| command.kind.answer() == Answer::None)
         {
             let error = if let AcquireError::Proxy(error) = &why { Some(error) } else { None };
@@ -178,7 +180,7 @@ impl Session {
         self.measure_refused();
         match why {
             AcquireError::Proxy(error) => {
-                let (connection, peer) = (self.identity.connection_id, self.identity.peer);
+                let (connection, peer) = (self.state.identity.connection_id, self.state.identity.peer);
                 tracing::warn!(connection, %peer, error = %error.logged(), "a session got no server");
                 let seq = self.skip_command().await?;
                 self.reply_error(seq, &error).await

@@ -25,7 +25,7 @@ impl Session {
             self.state.transaction.rolled_back = Some(Box::new(error.clone()));
         }
         self.measure_refused();
-        let command = self.io.command(self.identity.capabilities);
+        let command = self.io.command(self.state.identity.capabilities);
         match command.filter(|command| command.kind == Kind::SendLongData).and_then(|part| part.statement()) {
             Some(id) => self.keep_part(id).await,
             None => self.skip_command().await.map(drop),
@@ -36,8 +36,10 @@ impl Session {
     /// is closed: it must not be executed without them.
     async fn keep_part(&mut self, id: u32) -> Result<(), Ending> {
         let mut parts = self.state.take_parts(Kind::SendLongData, id);
-        let len =
-            self.io.command(self.identity.capabilities).map_or(0, |command| command.payload_len() as usize);
+        let len = self
+            .io
+            .command(self.state.identity.capabilities)
+            .map_or(0, |command| command.payload_len() as usize);
         let has_room = parts.len() + HEADER_LEN + len <= PARTS_BYTES_MAX;
         if has_room {
             self.complete_front().await?;
@@ -60,7 +62,7 @@ impl Session {
     pub(super) async fn send_parts(&mut self, known_as: u32, mut parts: Vec<u8>) -> Result<(), Ending> {
         const ID: Range<usize> = HEADER_LEN + STATEMENT_ID.start..HEADER_LEN + STATEMENT_ID.end;
         let mut rest = &mut parts[..];
-        while let Some(command) = Command::first(rest, self.identity.capabilities) {
+        while let Some(command) = Command::first(rest, self.state.identity.capabilities) {
             let len = command.packet().len();
             self.note_prepared(command);
             if let Some(id) = rest.get_mut(ID) {

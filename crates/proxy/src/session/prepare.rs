@@ -143,7 +143,7 @@ impl Session {
     /// one has.
     pub(super) async fn prepare_for_client(&mut self, decided: &mut Decided) -> Result<(), Stop> {
         self.complete_front().await?;
-        let copied = self.io.command(self.identity.capabilities).filter(Command::is_whole);
+        let copied = self.io.command(self.state.identity.capabilities).filter(Command::is_whole);
         let Some(copied) = copied.map(|command| command.copied()) else {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
             let error = ClientError::PacketTooLarge { max };
@@ -177,7 +177,8 @@ impl Session {
         if let Some(statement) = reply.prepared
             && let (Some(all), Some(link)) = (&mut self.state.prepared, self.links.connection_mut())
         {
-            let told = keeps_definitions(self.identity.capabilities).then(|| Definitions::of(&reply.bytes));
+            let told =
+                keeps_definitions(self.state.identity.capabilities).then(|| Definitions::of(&reply.bytes));
             link.statements_mut().note(statement, preparing.known(told));
             if statement.warnings > 0 {
                 link.state_mut().pins.note(Mark::begin(Pin::Warnings));

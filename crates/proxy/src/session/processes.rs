@@ -28,12 +28,12 @@ impl Session {
         let worker = Rc::clone(&self.worker);
         let asking = pin!(sessions(&worker));
         let sessions =
-            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, asking).await?;
+            while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, asking).await?;
         let Some(sessions) = sessions else {
             return self.refuse_here(kind, &ClientError::Interrupted).await;
         };
-        let user = String::from_utf8_lossy(&self.identity.account.user.name).into_owned();
-        let absent = Absent::new(sessions, self.identity.connection_id, user, is_full);
+        let user = String::from_utf8_lossy(&self.state.identity.account.user.name).into_owned();
+        let absent = Absent::new(sessions, self.state.identity.connection_id, user, is_full);
         self.flight.begin().absent = Some(Box::new(absent));
         Ok(())
     }

@@ -68,7 +68,7 @@ impl Session {
         };
         self.close_here(statement).await?;
         match self.prepare_again(statement).await? {
-            Ok(_) if killed_here(&self.control, self.identity.capabilities, true)? => {
+            Ok(_) if killed_here(&self.control, self.state.identity.capabilities, true)? => {
                 self.refuse_running(&ClientError::Interrupted).await
             }
             Ok(_) => {

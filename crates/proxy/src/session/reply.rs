@@ -58,7 +58,7 @@ impl Session {
 
     pub(super) async fn reply_error(&mut self, seq: u8, error: &ClientError) -> Result<(), Ending> {
         note_own_error(&self.worker, &self.control, error);
-        let packet = error.to_packet(seq, self.identity.capabilities);
+        let packet = error.to_packet(seq, self.state.identity.capabilities);
         self.write_to_client(&packet).await
     }
 

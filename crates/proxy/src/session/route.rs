@@ -214,7 +214,7 @@ impl Session {
             caller: &self.state.caller,
             client_addr: &self.state.client_addr,
             account: *self.state.account,
-            hints: self.identity.account.user.has(Options::HINTS),
+            hints: self.state.identity.account.user.has(Options::HINTS),
             session,
             flag_in: self.state.flag_in,
             reading: self.state.reading(),
@@ -269,12 +269,12 @@ impl Session {
                     preparing.forget_text();
                 }
                 self.state.prepared.get_or_insert_default().expect(preparing);
-                if keeps_definitions(self.identity.capabilities) {
+                if keeps_definitions(self.state.identity.capabilities) {
                     self.flight.begin().taps.keep_definitions();
                 }
             }
             _ if kind.names_statement() => {
-                if kind == Kind::StmtExecute && keeps_definitions(self.identity.capabilities) {
+                if kind == Kind::StmtExecute && keeps_definitions(self.state.identity.capabilities) {
                     self.hear_execution(command, decided);
                 }
                 self.note_prepared(command);
@@ -324,7 +324,8 @@ impl Session {
         let moves =
             !self.worker.has_one_way(&self.state) || self.worker.logs() || self.shares(decided.hostgroup());
         let (digest, mut change) = (decided.digest(), decided.change.take());
-        if let Some(change) = change.as_mut().filter(|_| keeps_definitions(self.identity.capabilities)) {
+        if let Some(change) = change.as_mut().filter(|_| keeps_definitions(self.state.identity.capabilities))
+        {
             change.without_definitions();
         }
         if let Some(link) = self.links.state_mut() {

@@ -34,7 +34,6 @@ use crate::taps::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
 use crate::taps::observe::answered;
 use crate::worker::Worker;
 use session::causal::untold;
-use session::identity::Identity;
 use session::link::LinkState;
 use session::state::trackers::Told;
 use upstream::{Backend, Connection, Crossed, Owner, Progress, Segment};
@@ -62,7 +61,6 @@ fn judge_defaults(worker: &Worker, control: &Control, backend: &Backend, taps: &
 pub(super) struct At<'a> {
     pub(super) worker: &'a Worker,
     pub(super) control: &'a Control,
-    pub(super) identity: &'a Identity,
     pub(super) backend: &'a mut Backend,
     pub(super) state: &'a mut SessionState,
     pub(super) flight: &'a mut Flight,
@@ -218,7 +216,7 @@ impl At<'_> {
         // Where something was taken out, the length of the last packet is not known any more.
         let len = self.backend.connection().last_reply().and_then(ReplyScanner::last_len);
         let len = len.filter(|_| matches!(told, Cow::Borrowed(_)));
-        let caps = self.identity.capabilities;
+        let caps = self.state.identity.capabilities;
         let with = len
             .zip(self.state.transaction.tracked.as_ref())
             .and_then(|(len, one)| one.told_in(&told, len, caps));
@@ -240,7 +238,7 @@ impl At<'_> {
                 told
             }
             INTERRUPTED if self.control.is_overdue() && between_packets => {
-                errors::timed_out(packets, self.identity.capabilities)
+                errors::timed_out(packets, self.state.identity.capabilities)
             }
             _ => None,
         }
@@ -324,14 +322,14 @@ impl At<'_> {
 
     /// Whether the server may ask for a file of the client.
     pub(super) fn may_ask_for_file(&self) -> bool {
-        let takes_files = self.identity.capabilities.contains(Capabilities::LOCAL_FILES);
+        let takes_files = self.state.identity.capabilities.contains(Capabilities::LOCAL_FILES);
         self.flight.may_ask_for_file && takes_files && self.pipelined.is_empty()
     }
 
     /// What is to be done if the server has refused the statement, and it may be said again.
     #[inline]
     pub(super) fn refused(&self, part: &Part<'_>) -> Option<Box<Refused>> {
-        let caps = self.identity.capabilities;
+        let caps = self.state.identity.capabilities;
         let may_be = part.is_whole && !self.flight.taps.compares();
         may_be.then(|| refused(self.state, self.control, caps, part)).flatten()
     }
@@ -348,7 +346,7 @@ impl At<'_> {
     fn go_on(&mut self, outcome: Outcome) -> bool {
         let Some(next) = self.pipelined.pop() else { return false };
         let link = self.backend.connection_mut();
-        settle(self.state, self.flight, self.identity, outcome, Some(link));
+        settle(self.state, self.flight, outcome, Some(link));
         work_at(self.control, self.state, &next);
         true
     }
@@ -375,7 +373,7 @@ impl At<'_> {
             self.backend.connection_mut().statements_mut().bind_all();
         }
         let looked_at = has_changed || self.flight.taps.has_columns();
-        if looked_at || keeps_definitions(self.identity.capabilities) {
+        if looked_at || keeps_definitions(self.state.identity.capabilities) {
             self.note_columns(looked_at, !self.is_untold(outcome));
         }
         if self.control.running.kind() == Some(Kind::StmtPrepare)
@@ -403,7 +401,7 @@ impl At<'_> {
             return;
         }
         let columns = self.backend.connection().last_reply().and_then(ReplyScanner::columns);
-        let is_kept = keeps_definitions(self.identity.capabilities)
+        let is_kept = keeps_definitions(self.state.identity.capabilities)
             && (columns.is_some() || self.flight.taps.keeps_definitions());
         let told = if is_kept { registry.take_told() } else { None };
         let link = self.backend.connection_mut().state_mut();
@@ -431,12 +429,12 @@ impl At<'_> {
         let len = link.last_reply().and_then(ReplyScanner::last_len).filter(|_| is_told);
         let may_hide = |outcome: Outcome| {
             let effects = self.state.last.ran.sent.effects;
-            !link.is_mariadb() && untold::may_hide(effects, outcome, self.identity.capabilities)
+            !link.is_mariadb() && untold::may_hide(effects, outcome, self.state.identity.capabilities)
         };
         let is_untold = len.is_some_and(untold::has_no_room)
             || matches!(event, Event::Done(outcome) if may_hide(outcome))
                 && self.worker.settings().is_writer(self.state.here);
-        if is_untold && self.identity.tracking().by_default {
+        if is_untold && self.state.identity.tracking().by_default {
             gtids.untold.get_or_insert_default();
         }
         let told = len.and_then(|len| Some((gtids.trackers.look(read, len)?, len)));
@@ -476,15 +474,14 @@ pub(super) fn work_at(control: &Control, state: &mut SessionState, next: &Step) 
 pub(super) fn settle(
     state: &mut SessionState,
     flight: &mut Flight,
-    identity: &Identity,
     outcome: Outcome,
     link: Option<&mut Connection>,
 ) -> Settled {
     let proposed = flight.as_mut().and_then(|flight| flight.proposed.take());
     let Some(link) = link else {
-        return state.settle(proposed, identity, outcome, (&mut LinkState::default(), RanAt::default()));
+        return state.settle(proposed, outcome, (&mut LinkState::default(), RanAt::default()));
     };
     let place =
         RanAt { dialect: link.dialect(), has_own_warnings: link.has_own_warnings(), warned: link.warned() };
-    state.settle(proposed, identity, outcome, (link.state_mut(), place))
+    state.settle(proposed, outcome, (link.state_mut(), place))
 }

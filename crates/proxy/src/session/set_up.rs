@@ -33,7 +33,7 @@ impl Session {
         }
         if let Route::Local(reply) = &decided.route {
             let reply = Reply::clone(reply);
-            if let Some(command) = self.io.command(self.identity.capabilities) {
+            if let Some(command) = self.io.command(self.state.identity.capabilities) {
                 self.worker.note_ruling(&self.state, command, &decided);
                 self.worker.note_sighting(&self.state, command, &decided);
             }
@@ -48,7 +48,7 @@ impl Session {
         if kind == Kind::StmtPrepare
             && let Some(len) = self
                 .io
-                .command(self.identity.capabilities)
+                .command(self.state.identity.capabilities)
                 .and_then(|command| self.worker.len_to_complete(command))
             && let Some(room) = self.worker.texts.reserve(len)
         {
@@ -116,7 +116,7 @@ impl Session {
         let kept = &self.worker.upstream.kept;
         let has_to_prepare =
             |command: Command<'_>| self.links.has_to_prepare(kept, &self.state, command, decided);
-        if self.io.command(self.identity.capabilities).is_some_and(has_to_prepare)
+        if self.io.command(self.state.identity.capabilities).is_some_and(has_to_prepare)
             && let Err(error) = Box::pin(self.prepare_before()).await?
         {
             return Err(self.set_up_failed(kind, &error, decided).await);
@@ -189,7 +189,7 @@ impl Session {
             Reply::Error(error) => return self.refuse_and_keep(kind, &error).await,
         };
         let packet = packet::Ok { info: text.as_bytes(), ..packet::Ok::plain(self.state.status) };
-        self.answer_here(kind, &packet.encode(self.identity.capabilities)).await
+        self.answer_here(kind, &packet.encode(self.state.identity.capabilities)).await
     }
 
     /// Commits the open transaction for the command in the backlog, which is judged anew after
@@ -276,7 +276,7 @@ impl Session {
     /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger
     /// one there is no whole text that a rule could have seen.
     pub(super) fn rewrite(&mut self, text: &[u8]) {
-        let command = self.io.command(self.identity.capabilities).filter(Command::is_whole);
+        let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole);
         let part = command.map(|command| (command.payload().len(), command.text().len()));
         if let Some((end, len)) = part {
             self.io.splice_front(end - len..end, text);

@@ -247,7 +247,7 @@ impl Session {
     }
 
     async fn query_at_shards(&mut self) -> Result<Phase, Ending> {
-        let command = self.io.command(self.identity.capabilities).filter(::command::Command::is_whole);
+        let command = self.io.command(self.state.identity.capabilities).filter(::command::Command::is_whole);
         let Some((payload, text)) = command.map(|all| (all.payload().to_vec(), all.text().to_vec())) else {
             return self.refuse_long(Kind::Query).await;
         };

@@ -54,6 +54,8 @@ const SETS_LAST_ID: Effects = Effects::LAST_INSERT_ID.union(Effects::SETS_LAST_I
 /// What a session has set and left at servers, and what its client may ask about.
 #[derive(Debug)]
 pub(super) struct SessionState {
+    /// Who the client is.
+    pub(super) identity: Rc<Identity>,
     /// The account that rules see.
     pub(super) caller: Arc<Caller>,
     /// The client's address, without its port.
@@ -146,7 +148,7 @@ pub(super) struct Transaction {
 
 impl SessionState {
     /// The beginning: the client has just logged in.
-    pub(super) fn new(identity: &Identity, beginning: Beginning) -> Self {
+    pub(super) fn new(identity: Rc<Identity>, beginning: Beginning) -> Self {
         let Beginning { account, caller, settings } = beginning;
         Self {
             caller,
@@ -165,7 +167,8 @@ impl SessionState {
             trace: None,
             unjudged: None,
             errors: None,
-            gtids: identity.tracking().by_default.then(|| Box::new(gtids(identity))),
+            gtids: identity.tracking().by_default.then(|| Box::new(gtids(&identity))),
+            identity,
         }
     }
 
@@ -176,17 +179,17 @@ impl SessionState {
     }
 
     /// The session begins to use a connection that is as it would have it.
-    pub(super) fn begin_at(&mut self, identity: &Identity, connection: &Connection) {
+    pub(super) fn begin_at(&mut self, connection: &Connection) {
         self.set_status(connection.state().status);
         if connection.tells_ages() {
-            self.take_out_ages(identity);
+            self.take_out_ages();
         }
     }
 
     /// The server of a connection tells the ages of answers.
     #[cold]
-    fn take_out_ages(&mut self, identity: &Identity) {
-        self.gtids.get_or_insert_with(|| Box::new(gtids(identity)));
+    fn take_out_ages(&mut self) {
+        self.gtids.get_or_insert_with(|| Box::new(gtids(&self.identity)));
     }
 
     /// Whether a transaction is open over the connection in use or begins later.
@@ -303,7 +306,7 @@ impl SessionState {
     }
 
     /// The beginning of a session of the same client at a shard.
-    pub(super) fn at_shard(&self, identity: &Identity, account: Account) -> Self {
+    pub(super) fn at_shard(&self, identity: Rc<Identity>, account: Account) -> Self {
         let beginning = Beginning {
             account: Rc::new(account),
             caller: Arc::clone(&self.caller),
@@ -313,8 +316,8 @@ impl SessionState {
     }
 
     /// The session is in this schema.
-    pub(super) fn go_to_schema(&mut self, identity: &Identity, schema: &[u8]) {
-        self.caller = Arc::new(caller(identity, schema));
+    pub(super) fn go_to_schema(&mut self, schema: &[u8]) {
+        self.caller = Arc::new(caller(&self.identity, schema));
     }
 
     /// Takes over what another session of the same client has set, numbered by that session.

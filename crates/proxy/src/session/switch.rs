@@ -156,7 +156,7 @@ impl Session {
         let commands: Vec<_> = missing.into_iter().map(|said| (said.purpose(), self.command(said))).collect();
         if self.may_send_ahead(&commands) {
             self.links.set_applied(self.state.version());
-            let setup = Setup::new(Vec::new(), commands, self.identity.capabilities, None);
+            let setup = Setup::new(Vec::new(), commands, self.state.identity.capabilities, None);
             if let Some(link) = self.links.connection_mut() {
                 link.set_setup(setup);
             }
@@ -178,7 +178,7 @@ impl Session {
         }
         self.links.set_applied(self.state.version());
         if let Some(backend) = &self.links.in_use {
-            let (server, user) = (backend.server().id(), &self.identity.account.user.name);
+            let (server, user) = (backend.server().id(), &self.state.identity.account.user.name);
             for (payload, _) in &commands {
                 self.worker.upstream.accepted.note(server, user, payload);
             }
@@ -207,7 +207,7 @@ impl Session {
     fn may_send_ahead(&self, commands: &[(Purpose, InternalQuery)]) -> bool {
         let Some(backend) = &self.links.in_use else { return false };
         let (link, server) = (backend.connection(), backend.server().id());
-        let user = &self.identity.account.user.name;
+        let user = &self.state.identity.account.user.name;
         let is_known = |purpose: Purpose, payload: &[u8]| {
             purpose == Purpose::Tracking
                 || link.state().applied > 0
@@ -237,7 +237,7 @@ impl Session {
 
     /// The payload of a `COM_QUERY` of the proxy's own.
     pub(super) fn query(&self, text: &[u8]) -> Vec<u8> {
-        query(self.identity.capabilities, text)
+        query(self.state.identity.capabilities, text)
     }
 
     /// The backend in use is of no use any more. What the session has set stays, and is said at the

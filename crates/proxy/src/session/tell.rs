@@ -60,7 +60,9 @@ impl Session {
         let name: [&str; 1];
         let (columns, rows) = match told {
             Told::Done => {
-                return self.answer_here(kind, &ok(self.identity.capabilities, self.state.status)).await;
+                return self
+                    .answer_here(kind, &ok(self.state.identity.capabilities, self.state.status))
+                    .await;
             }
             Told::Refused(error) => return self.refuse_here(kind, &error).await,
             Told::Rows(rows) => (&Explanation::COLUMNS[..], rows.into_iter().map(Vec::from).collect()),
@@ -71,7 +73,7 @@ impl Session {
         };
         self.begin_own(kind);
         let seq = self.skip_command().await?;
-        let packets = result(seq, columns, rows, self.state.status, self.identity.capabilities);
+        let packets = result(seq, columns, rows, self.state.status, self.state.identity.capabilities);
         self.write_to_client(&packets).await?;
         self.answered_here(0);
         Ok(())
@@ -88,7 +90,7 @@ impl Session {
 
     /// The same where no tables are split over servers.
     pub(super) fn explain_backlog(&self, from: usize) -> Option<Explanation> {
-        let command = self.io.command(self.identity.capabilities).filter(Command::is_whole)?;
+        let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole)?;
         let session = self.links.session(&self.state);
         let at = self.circumstances(&session, asked(command, 0), false);
         self.explain(command.text().get(from..)?, true, &at)

@@ -45,9 +45,9 @@ impl Session {
         // If that fails, the client hears of it with its next statement.
         let replies = self.internal_query(&[(question, Answer::Result)]).await?.unwrap_or_default();
         self.links.hide_last_result(&mut self.state);
-        let settings = replies.first().map(|reply| told(reply, &names, self.identity.capabilities));
+        let settings = replies.first().map(|reply| told(reply, &names, self.state.identity.capabilities));
         if let Some(link) = self.links.state_mut() {
-            self.state.note_told(&self.identity, settings.unwrap_or_default(), link);
+            self.state.note_told(settings.unwrap_or_default(), link);
         }
         self.note_own_limit();
         Ok(())

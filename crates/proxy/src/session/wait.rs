@@ -27,7 +27,7 @@ impl Session {
     /// Whether such a command waits whatever rules say about it.
     pub(super) fn has_to_wait(&self, kind: Kind) -> bool {
         runs(kind)
-            && (self.identity.account.user.limit.is_some()
+            && (self.state.identity.account.user.limit.is_some()
                 || !self.worker.settings().variables.default_query_delay.is_zero())
     }
 
@@ -56,7 +56,7 @@ impl Session {
         let ordered = orders.and_then(|orders| orders.verdict.delay).unwrap_or_default();
         let delay = settings.variables.default_query_delay.saturating_add(ordered);
         let of_rules = orders.map(|orders| settings.limits.of(&orders.verdict)).unwrap_or_default();
-        let user = std::sync::Arc::clone(&self.identity.account.user);
+        let user = std::sync::Arc::clone(&self.state.identity.account.user);
         // The limit of the user first, then those of rules in their order: so no session waits for
         // another session that waits for it.
         let limits: Vec<&Limit> = user.limit.iter().chain(of_rules).collect();
@@ -70,7 +70,7 @@ impl Session {
         let begun = Instant::now();
         let waited = {
             let waiting = pin!(places(delay, &limits, longest));
-            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, waiting).await?
+            while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, waiting).await?
         };
         self.control.delayed.set(false);
         self.state.trace(|trace| trace.add(Part::Queue, begun.elapsed()));

@@ -39,7 +39,7 @@ impl Session {
         let Some(server) = about.server() else { return };
         let (hostgroup, server) = (server.hostgroup(), server.endpoint());
         let (user, schema) =
-            (self.identity.account.user.name.escape_ascii(), about.schema().unwrap_or_default());
+            (self.state.identity.account.user.name.escape_ascii(), about.schema().unwrap_or_default());
         let (schema, digest) = (schema.escape_ascii(), format_args!("0x{digest:016X}"));
         let Warning { level, code, text } = warning;
         tracing::warn!(hostgroup, %server, %user, %schema, level, code, text, %digest, hidden, "a statement has warnings");

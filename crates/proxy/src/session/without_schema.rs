@@ -40,7 +40,7 @@ impl Session {
         if keeps || !self.state.leave_schema() {
             return Ok(Err(why));
         }
-        let account = &self.identity.account;
+        let account = &self.state.identity.account;
         account.user.doubt(account.schema.as_deref());
         if !self.links.away.is_admitted {
             // It is what the server has against the login, which is heard once.

@@ -165,7 +165,7 @@ impl Session {
         }
         let is_for_reader = match decided.plan.statement() {
             None => matches!(
-                self.io.command(self.identity.capabilities).map(|command| command.kind),
+                self.io.command(self.state.identity.capabilities).map(|command| command.kind),
                 Some(Kind::InitDb | Kind::SetOption | Kind::ResetConnection | Kind::Statistics)
             ),
             Some(StatementKind::Set | StatementKind::Use) => {
@@ -195,7 +195,7 @@ impl Session {
 
     /// The text of the `COM_QUERY` in the backlog, if it is one, and whole.
     pub(super) fn text_in_backlog(&self) -> Option<&[u8]> {
-        let command = self.io.command(self.identity.capabilities).filter(Command::is_whole)?;
+        let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole)?;
         (command.kind == Kind::Query).then(|| command.text())
     }
 
@@ -235,7 +235,7 @@ impl Session {
 
     /// Answers the statement in the backlog with OK.
     async fn answer_bracket(&mut self, kind: Kind) -> Result<(), Ending> {
-        let payload = packet::Ok::plain(self.state.status).encode(self.identity.capabilities);
+        let payload = packet::Ok::plain(self.state.status).encode(self.state.identity.capabilities);
         self.answer_here(kind, &payload).await
     }
 

@@ -55,9 +55,9 @@ impl Session {
         let mut is_refused = false;
         for (number, branch) in branches.iter().enumerate() {
             running.note(number, State::Asked, "").await;
-            let reply = if killed_here(&self.control, self.identity.capabilities, true)? {
+            let reply = if killed_here(&self.control, self.state.identity.capabilities, true)? {
                 // No server has heard of it.
-                ClientError::Interrupted.to_packet(1, self.identity.capabilities)
+                ClientError::Interrupted.to_packet(1, self.state.identity.capabilities)
             } else {
                 let text = branch.text.as_deref().unwrap_or(&command.text);
                 self.ask_at(branch.hostgroup, text).await?
@@ -113,8 +113,8 @@ impl Session {
         let set = self.state.settings().filter(|(key, _)| *key != SCHEMA);
         Ok(Record {
             id: 0,
-            user: self.identity.account.user.name.to_vec(),
-            collation: self.identity.collation,
+            user: self.state.identity.account.user.name.to_vec(),
+            collation: self.state.identity.collation,
             settings: set.map(|(_, text)| text.to_vec()).collect(),
             statement: command.text.clone(),
             tables,

@@ -134,7 +134,7 @@ impl Session {
     }
 
     async fn execute_with_parts(&mut self, id: u32, payload: &[u8]) -> Result<Phase, Ending> {
-        let caps = self.identity.capabilities;
+        let caps = self.state.identity.capabilities;
         let execution = self.links.away.role.shards().statements.get(id).and_then(|statement| {
             let execute = StmtExecute::decode(payload, caps).ok()?;
             statement.note_types(&execute, caps);
@@ -191,7 +191,7 @@ impl Session {
     ) -> Result<Result<Vec<u8>, Vec<u8>>, Ending> {
         let text = branch.text.as_deref();
         let Some((id, _)) = command.execution else { return Ok(Ok(command.with_text(text))) };
-        let caps = self.identity.capabilities;
+        let caps = self.state.identity.capabilities;
         let modes = inner.session.state.modes();
         let known = |statement: &mut Statement| statement.take_stale(inner.serial, modes);
         let stale = self.links.away.role.shards().statements.get(id).map(known);
@@ -262,7 +262,7 @@ impl Session {
                 let is_mariadb = self.worker.shared.says_mariadb().await;
                 return self.refuse_at_shards(kind, &ClientError::NoCursor { id, is_mariadb }).await;
             }
-            let ok = crate::client::login::ok(self.identity.capabilities, self.state.status);
+            let ok = crate::client::login::ok(self.state.identity.capabilities, self.state.status);
             return self.answer_over(kind, &ok).await;
         };
         if kind == Kind::StmtReset

@@ -14,7 +14,7 @@ impl Session {
         &mut self,
         from: usize,
     ) -> Result<Option<Explanation>, Ending> {
-        let command = self.io.command(self.identity.capabilities).filter(command::Command::is_whole);
+        let command = self.io.command(self.state.identity.capabilities).filter(command::Command::is_whole);
         let of = |part: Option<&[u8]>| part.unwrap_or_default().to_vec();
         let payload = of(command.map(|command| command.payload()));
         let text = of(command.and_then(|command| command.text().get(from..)));

@@ -27,14 +27,14 @@ impl Session {
         let reply = inner.session.ask_packet(packet).await?;
         // Warnings that it may have left would keep the connection from others.
         inner.session.ask(NOTHING).await?;
-        let reply = fields(&reply, &self.worker.names_at(node.hostgroup), self.identity.capabilities);
+        let reply = fields(&reply, &self.worker.names_at(node.hostgroup), self.state.identity.capabilities);
         self.give_reply(Kind::FieldList, &reply).await
     }
 
     /// The node that answers the command in the backlog, and its payload there; none if its table
     /// is not sharded.
     fn listed_at(&self) -> Option<(Node, Vec<u8>)> {
-        let caps = self.identity.capabilities;
+        let caps = self.state.identity.capabilities;
         let asked = FieldList::decode(self.io.whole_front()?, caps).ok()?;
         let settings = self.worker.settings();
         let layout = settings.shards.as_ref()?;

@@ -32,7 +32,8 @@ impl Session {
         let longest = self.worker.settings().variables.connect_timeout_server_max;
         let waiting = pin!(timeout(longest, pass(gates, tables, defines)));
         let passed =
-            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, waiting).await?;
+            while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, waiting)
+                .await?;
         let pass = match passed {
             Some(Ok(pass)) => pass,
             None => return Ok(Err(Barred::Refused(ClientError::Interrupted))),

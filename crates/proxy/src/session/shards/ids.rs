@@ -215,7 +215,7 @@ impl Session {
             // The client has no AUTOCOMMIT.
             inner.session.ask(b"COMMIT").await?;
         }
-        let capabilities = inner.session.identity.capabilities;
+        let capabilities = inner.session.state.identity.capabilities;
         self.links.put_inner(inner);
         Ok(Said::of(&reply, capabilities))
     }

@@ -68,7 +68,7 @@ impl Session {
         } else {
             shards.made += 1;
             let serial = shards.made;
-            let schema = self.identity.account.schema.as_deref();
+            let schema = self.state.identity.account.schema.as_deref();
             let schema = schema.and_then(|schema| schema_at(self, schema, hostgroup));
             self.new_inner(hostgroup, slot, serial, schema)
         };
@@ -102,7 +102,7 @@ impl Session {
 
     /// A new inner session that logs in to this schema. It has nothing of this one's settings yet.
     fn new_inner(&self, hostgroup: u32, slot: usize, serial: u64, schema: Option<Box<[u8]>>) -> Inner {
-        let mut identity = self.identity.for_others(self.identity.connection_id);
+        let mut identity = self.state.identity.for_others(self.state.identity.connection_id);
         identity.capabilities = capabilities_at_shards(identity.capabilities);
         identity.account.schema = schema;
         let account = route::Account {
@@ -111,14 +111,14 @@ impl Session {
             is_shard: true,
             ..*self.state.account
         };
-        let mut state = Box::new(self.state.at_shard(&identity, account));
+        let mut state = Box::new(self.state.at_shard(identity.into(), account));
         let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
         if let Some(gtids) = &mut state.gtids {
             gtids.own = own.map(Own::for_inner);
         }
         let (worker, control) = (Rc::clone(&self.worker), Rc::clone(&self.control));
         let io = Io::new(no_client(), Vec::new());
-        let mut session = Self::of((worker, control), io, (identity, state), None, self.flight.beside());
+        let mut session = Self::of((worker, control), io, state, None, self.flight.beside());
         session.links.away.role = Role::inner();
         Inner {
             hostgroup,
@@ -156,7 +156,7 @@ impl Session {
     /// Has the session run a statement of which the client hears nothing. The reply, as packets.
     pub(super) async fn ask(&mut self, text: &[u8]) -> Result<Vec<u8>, Ending> {
         let mut payload = vec![Kind::Query as u8];
-        if self.identity.capabilities.contains(wire::Capabilities::QUERY_ATTRIBUTES) {
+        if self.state.identity.capabilities.contains(wire::Capabilities::QUERY_ATTRIBUTES) {
             payload.extend([0, 1]);
         }
         payload.extend_from_slice(text);
@@ -217,8 +217,9 @@ impl Inner {
     /// The inner session is in the schema of its login, and has all else that the outer one has
     /// set.
     fn stay_in_schema(&mut self, outer: &Session) {
-        let Session { state, identity, .. } = &mut *self.session;
-        state.go_to_schema(&outer.identity, identity.account.schema.as_deref().unwrap_or_default());
+        let state = &mut self.session.state;
+        let identity = Rc::clone(&state.identity);
+        state.go_to_schema(identity.account.schema.as_deref().unwrap_or_default());
         state.take_settings(Rc::new(outer.state.shared_settings().without_schema()), outer.state.charset);
     }
 

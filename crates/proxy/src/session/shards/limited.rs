@@ -136,7 +136,7 @@ impl Session {
                     return Ok(phase);
                 }
             };
-            let changed = changed_rows(&reply, capabilities_at_shards(self.identity.capabilities));
+            let changed = changed_rows(&reply, capabilities_at_shards(self.state.identity.capabilities));
             left = left.saturating_sub(changed.unwrap_or(left));
             replies.push(reply);
             if left == 0 {
@@ -207,7 +207,7 @@ impl Session {
 
     /// An error as a payload for the client.
     pub(super) fn payload_of(&self, error: &ClientError) -> Vec<u8> {
-        error.to_packet(0, self.identity.capabilities).split_off(HEADER_LEN)
+        error.to_packet(0, self.state.identity.capabilities).split_off(HEADER_LEN)
     }
 }
 

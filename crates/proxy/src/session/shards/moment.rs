@@ -55,7 +55,7 @@ impl Session {
 /// Has a server hear a statement over the connection in use. It is none of the session's settings:
 /// those are the client's.
 async fn say(session: &mut Session, text: &str) -> Result<Result<(), Vec<u8>>, Ending> {
-    let caps = session.identity.capabilities;
+    let caps = session.state.identity.capabilities;
     if session.links.in_use.is_none() {
         let error = ClientError::not_sharded("a change at several servers", "its time cannot be set");
         return Ok(Err(error.to_packet(0, caps).split_off(HEADER_LEN)));

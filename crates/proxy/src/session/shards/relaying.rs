@@ -78,7 +78,7 @@ impl Session {
 
     /// Whether a statement is to stop. Fails if the session is to end.
     pub(super) fn poll_killed(&mut self, cx: &mut Context<'_>) -> Result<bool, Ending> {
-        if killed_here(&self.control, self.identity.capabilities, true)? {
+        if killed_here(&self.control, self.state.identity.capabilities, true)? {
             return Ok(true);
         }
         if self.control.signal() >= Signal::Stop {
@@ -92,7 +92,7 @@ impl Session {
 
     /// Why the session is to end now, whatever its shards do.
     pub(super) fn poll_ended(&self) -> Option<Ending> {
-        match killed_here(&self.control, self.identity.capabilities, true) {
+        match killed_here(&self.control, self.state.identity.capabilities, true) {
             Err(ending) => Some(ending),
             Ok(_) => (self.control.signal() >= Signal::Stop).then_some(Ending::Silent),
         }

@@ -244,14 +244,14 @@ impl Runner {
             if let Some(lead) = &self.opening.lead
                 && !lead.wait().await
             {
-                return refuse(queue, self.inner.session.identity.capabilities).await;
+                return refuse(queue, self.inner.session.state.identity.capabilities).await;
             }
             if let Some(packets) = self.refused_opening().await
                 && let Some(mut client) = queue.next()
             {
                 // Who has left does not hear it.
                 let _ = client.sock.write_all(&packets).await;
-                return refuse(queue, self.inner.session.identity.capabilities).await;
+                return refuse(queue, self.inner.session.state.identity.capabilities).await;
             }
             let session = &mut self.inner.session;
             let mut was_open = session.state.in_transaction();
@@ -278,7 +278,7 @@ impl Runner {
                 }
                 was_open = session.state.in_transaction();
             }
-            refuse(queue, session.identity.capabilities).await;
+            refuse(queue, session.state.identity.capabilities).await;
             session.io = Io::new(no_client(), Vec::new());
             // A KILL that is on its way must not meet the next statement.
             let control = Rc::clone(&session.control);

@@ -182,7 +182,7 @@ impl Session {
         }
         self.state.past.remove(Past::ROLLED_BACK);
         let mut packet = Vec::new();
-        put_message(&mut packet, 1, &ok(self.identity.capabilities, self.state.status));
+        put_message(&mut packet, 1, &ok(self.state.identity.capabilities, self.state.status));
         Ok(packet)
     }
 

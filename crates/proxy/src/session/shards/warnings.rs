@@ -212,7 +212,7 @@ impl Session {
         let Some(question) = Question::of(&command.text) else { return Ok(self.links.stay_home()) };
         self.begin_own(command.kind);
         let seq = self.skip_command().await?;
-        let caps = self.identity.capabilities;
+        let caps = self.state.identity.capabilities;
         let theirs = capabilities_at_shards(caps);
         let status = self.state.status;
         let packets = self.links.away.role.shards().warnings.answer(&question, seq, status, [theirs, caps]);

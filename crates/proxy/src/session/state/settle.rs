@@ -15,7 +15,6 @@ use crate::state::gtids::{Gtids, TRACK_GTIDS, Tracking, names_last_gtid, replace
 use crate::state::tracked::Tracked;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
 use session::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
-use session::identity::Identity;
 use session::link::LinkState;
 use session::ran::Ran;
 use session::unjudged::{CODE, Calls, Unjudged, is_of_code};
@@ -55,7 +54,6 @@ impl SessionState {
     pub(in crate::session) fn settle(
         &mut self,
         proposed: Option<Box<Change>>,
-        identity: &Identity,
         outcome: Outcome,
         (link, place): (&mut LinkState, RanAt),
     ) -> Settled {
@@ -68,7 +66,7 @@ impl SessionState {
         let clears = place.dialect.is_some_and(Dialect::clears_diagnostics);
         self.note_end(outcome, is_statement, (counts_own, clears), link);
         self.note_savepoint(outcome, link);
-        self.note_transaction(identity, outcome, link);
+        self.note_transaction(outcome, link);
         if place.warned {
             self.begin_warnings(link);
         }
@@ -76,7 +74,7 @@ impl SessionState {
         if self.releases(change.as_ref().and_then(|change| change.releases), outcome) {
             self.past.insert(Past::RELEASED);
         }
-        let settled = change.map(|change| self.apply(change, identity, outcome, link)).unwrap_or_default();
+        let settled = change.map(|change| self.apply(change, outcome, link)).unwrap_or_default();
         self.note_status(outcome, link);
         settled
     }
@@ -92,13 +90,7 @@ impl SessionState {
     }
 
     /// The command that changes this, if it succeeds, has ended.
-    fn apply(
-        &mut self,
-        change: Change,
-        identity: &Identity,
-        outcome: Outcome,
-        link: &mut LinkState,
-    ) -> Settled {
+    fn apply(&mut self, change: Change, outcome: Outcome, link: &mut LinkState) -> Settled {
         if let End::Err { code } = outcome.end
             && !change.anyway
         {
@@ -110,13 +102,13 @@ impl SessionState {
             return Settled::default();
         }
         if change.resets {
-            return Settled { is_reset: true, closes: self.reset(identity, link) };
+            return Settled { is_reset: true, closes: self.reset(link) };
         }
         if change.sets_charset() {
             self.charset = ClientCharset::Unknown;
         }
         if !change.settings.is_empty() {
-            self.set(identity, change.settings, link);
+            self.set(change.settings, link);
         }
         if change.passed > 0 && outcome.rows > 0 {
             self.last.counted.found = self.last.counted.found.saturating_add(change.passed);
@@ -153,16 +145,16 @@ impl SessionState {
 
     /// The client has reset its connection: only where it is, and whom the servers know, stays.
     /// Whether the connection in use is to be closed.
-    fn reset(&mut self, identity: &Identity, link: &mut LinkState) -> bool {
+    fn reset(&mut self, link: &mut LinkState) -> bool {
         let mut settings = std::mem::take(&mut self.settings);
         let closes = link.pins.reset();
         Rc::make_mut(&mut settings).reset();
         link.applied = settings.version();
-        if let Some(first) = with_first(identity, &settings) {
+        if let Some(first) = with_first(&self.identity, &settings) {
             settings = Rc::new(first);
         }
         let gtids = self.gtids.take().map(|mut gtids| {
-            gtids.trackers.keep(identity.keeps(false));
+            gtids.trackers.keep(self.identity.keeps(false));
             gtids
         });
         let beginning =
@@ -173,7 +165,7 @@ impl SessionState {
             past: Past::RESET | self.past & Past::LACKS_SCHEMA,
             last: LastResults::of_command(),
             gtids,
-            ..Self::new(identity, beginning)
+            ..Self::new(Rc::clone(&self.identity), beginning)
         };
         closes
     }
@@ -275,15 +267,15 @@ impl SessionState {
     /// had no tables that know transactions. Behind an error that has ended one, the server has
     /// told no session tracker of it; to a client whose rows end without trackers it does so with
     /// the next OK, over this connection.
-    fn note_transaction(&mut self, identity: &Identity, outcome: Outcome, link: &mut LinkState) {
+    fn note_transaction(&mut self, outcome: Outcome, link: &mut LinkState) {
         let Some(status) = outcome.status() else { return };
         let is_open = status.contains(StatusFlags::IN_TRANSACTION);
         let is_over = self.past.replace(Past::IN_TRANSACTION, is_open) && !is_open;
         // A rollback warns of what it could not roll back.
         let may_write = self.writes() || self.last.ran.sent.statement == Some(StatementKind::Execute);
         let could_not = !is_open && !status.contains(StatusFlags::AUTOCOMMIT) && may_write;
-        let has_trackers = identity.capabilities.contains(Capabilities::SESSION_TRACK)
-            && !identity.capabilities.contains(Capabilities::DEPRECATE_EOF);
+        let has_trackers = self.identity.capabilities.contains(Capabilities::SESSION_TRACK)
+            && !self.identity.capabilities.contains(Capabilities::DEPRECATE_EOF);
         // At MySQL a `SET` of `autocommit` that commits leaves it to the next transaction what was
         // said of all of them meanwhile.
         let is_late = is_over
@@ -324,11 +316,11 @@ impl SessionState {
 
     /// A server has answered a command of the proxy's own. If a transaction is over that was open,
     /// an error has ended it, and of that the server has told here rather than to the client.
-    pub(in crate::session) fn note_tracked(&mut self, identity: &Identity, reply: &[u8], outcome: Outcome) {
+    pub(in crate::session) fn note_tracked(&mut self, reply: &[u8], outcome: Outcome) {
         let is_over = |status: StatusFlags| {
             self.past.contains(Past::IN_TRANSACTION) && !status.contains(StatusFlags::IN_TRANSACTION)
         };
-        let caps = identity.capabilities;
+        let caps = self.identity.capabilities;
         if caps.contains(Capabilities::SESSION_TRACK)
             && outcome.status().is_some_and(is_over)
             && let Some(tracked) = Tracked::in_answer(reply, caps)
@@ -385,32 +377,27 @@ impl SessionState {
     }
 
     /// Its server has told what was set; all of it, or what is missing binds the session.
-    pub(in crate::session) fn note_told(
-        &mut self,
-        identity: &Identity,
-        settings: Vec<Setting>,
-        link: &mut LinkState,
-    ) {
-        self.set(identity, settings, link);
+    pub(in crate::session) fn note_told(&mut self, settings: Vec<Setting>, link: &mut LinkState) {
+        self.set(settings, link);
         link.pins.stay_unknown();
     }
 
-    fn set(&mut self, identity: &Identity, settings: Vec<Setting>, link: &mut LinkState) {
+    fn set(&mut self, settings: Vec<Setting>, link: &mut LinkState) {
         let mut besides = None;
         for mut setting in settings {
             // Whatever it was before.
             link.pins.note(Mark::End(Pin::Setting, setting.key.as_bytes().into()));
             if &*setting.key == TRACK_GTIDS {
-                (setting, besides) = self.track(identity, setting);
+                (setting, besides) = self.track(setting);
             }
             if replaces_tracked(&setting.key)
-                && let Some(gtids) = self.gtids.as_mut().filter(|_| identity.tracking().by_default)
+                && let Some(gtids) = self.gtids.as_mut().filter(|_| self.identity.tracking().by_default)
             {
                 gtids.trackers.keep_last_gtid(names_last_gtid(&setting.text));
                 besides = Some(Tracking::first());
             }
             if &*setting.key == SCHEMA {
-                self.caller = Arc::new(caller(identity, &setting.text));
+                self.caller = Arc::new(caller(&self.identity, &setting.text));
                 self.who = None;
                 self.past.remove(Past::LACKS_SCHEMA);
                 link.lacks_schema = false;
@@ -440,11 +427,11 @@ impl SessionState {
 
     /// The client has set whether it wants to be told GTIDs. The setting as it is kept, and another
     /// one that servers are to hear behind it.
-    fn track(&mut self, identity: &Identity, setting: Setting) -> (Setting, Option<Setting>) {
-        let (asks, kept, besides) = identity.tracking().judge(setting);
-        let keeps = identity.keeps(asks);
+    fn track(&mut self, setting: Setting) -> (Setting, Option<Setting>) {
+        let (asks, kept, besides) = self.identity.tracking().judge(setting);
+        let keeps = self.identity.keeps(asks);
         if asks || self.gtids.is_some() {
-            let keeps_ages = identity.tier.keeps_ages();
+            let keeps_ages = self.identity.tier.keeps_ages();
             let gtids = self.gtids.get_or_insert_with(|| Box::new(Gtids::new(keeps, keeps_ages)));
             gtids.trackers.keep(keeps);
         }
