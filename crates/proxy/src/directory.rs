@@ -12,6 +12,7 @@ use crate::mail::{Request, Seat, Verdict};
 use crate::statement::Kill;
 use crate::users::User;
 use crate::worker::Message;
+use reply::Sessions;
 use session::identity::Identity;
 use upstream::limits::BOOK_SHARDS;
 
@@ -41,11 +42,6 @@ impl Directory {
         if shard.get(&seat.id).is_some_and(|entry| entry.seat == seat) {
             shard.remove(&seat.id);
         }
-    }
-
-    /// Whether there is a session with this id.
-    pub(crate) fn has(&self, id: u32) -> bool {
-        self.shard(id).contains_key(&id)
     }
 
     /// Sends a KILL of `killer` to the session that it names. The answer comes later; `None` if
@@ -78,5 +74,11 @@ impl Directory {
         let [first, ..] = &self.shards;
         let shard = self.shards.get(id as usize % BOOK_SHARDS).unwrap_or(first);
         shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sessions for Directory {
+    fn has(&self, id: u32) -> bool {
+        self.shard(id).contains_key(&id)
     }
 }

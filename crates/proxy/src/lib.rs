@@ -15,6 +15,7 @@ mod catalog;
 mod causal;
 mod client;
 mod control;
+mod counted;
 mod ddl;
 mod descriptors;
 mod directory;
@@ -55,7 +56,6 @@ mod spans;
 #[cfg(feature = "memory")]
 pub mod stage;
 mod stored;
-mod taps;
 mod templates;
 mod tunnel;
 mod worker;

@@ -159,10 +159,6 @@ pub(crate) const RETURNS_MAX: u8 = 61;
 /// Longest command of a batch, with its header.
 pub(crate) const BATCHED_BYTES_MAX: usize = 4 * 1024;
 
-/// Bytes of an answer that are kept until its end has come, as it might be one that the client is
-/// not to see. With what is read next they are no more than a worker's buffer holds.
-pub(crate) const WITHHELD_MAX: usize = 32 * 1024;
-
 /// Most bytes of commands that go out behind setup commands: all fit into the buffer of any socket,
 /// so that the server reads all of them.
 pub(crate) const BEHIND_SETUP_MAX: usize = 16 * 1_024;

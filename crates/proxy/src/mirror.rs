@@ -5,12 +5,10 @@
 //! thrown away, and where there are too many copies some are left out. With `compare` its answer
 //! and the one that the client gets are counted, and differences are reported.
 //!
-//! - [`submit`](mod@submit): which run, [`copy`](mod@copy): running one;
-//! - [`tally`]: what is counted of a reply.
+//! - [`submit`](mod@submit): which run, [`copy`](mod@copy): running one.
 
 mod copy;
 pub(crate) mod submit;
-pub(crate) mod tally;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,9 +18,8 @@ use route::{Account, Caller, Mirror};
 
 use crate::log_limit::LogLimit;
 use crate::routing::Reading;
+use reply::compare::Half;
 use session::identity::Identity;
-
-use crate::taps::compare::Half;
 
 /// The copies of one worker.
 #[derive(Debug, Default)]

@@ -11,9 +11,9 @@ use wire::command::Kind;
 
 use crate::clock::unix_us;
 use crate::control::Control;
+use crate::counted::is_question;
 use crate::logs::Over;
 use crate::spans;
-use crate::taps::observe::is_question;
 use crate::worker::Worker;
 use observe::running::Measured;
 

@@ -45,6 +45,7 @@ use crate::snapshot::Settings;
 use crate::texts::Texts;
 use observe::digests::Table;
 use observe::running::Shown;
+use reply::WorkerParts;
 use upstream::ledger::Ledger;
 
 pub(crate) use books::Registered;
@@ -197,6 +198,17 @@ impl Worker {
     /// Looks at all sessions in this time at the latest.
     pub(crate) fn look_in(&self, time: Duration) {
         self.due.set(self.due.get().min(self.now() + time));
+    }
+}
+
+impl<'a> From<&'a Worker> for WorkerParts<'a> {
+    fn from(worker: &'a Worker) -> Self {
+        Self {
+            counts: &worker.counts,
+            differences: &worker.mirrors.differences,
+            upstream: &worker.shared.upstream,
+            sessions: &worker.shared.directory,
+        }
     }
 }
 

@@ -13,7 +13,7 @@ const FLOORS: &[&[&str]] = &[
     &["net", "route"],
     &["observe", "session"],
     &["upstream"],
-    &["watch"],
+    &["reply", "watch"],
     &["admin", "proxy"],
     &["web"],
     &["pointsman"],

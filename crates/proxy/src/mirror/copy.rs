@@ -15,11 +15,11 @@ use wire::frame::put_message;
 use wire::reply::{End, Outcome};
 
 use super::Copy;
-use super::tally::Tally;
 use crate::error::Gone;
 use crate::routing::Circumstances;
-use crate::taps::compare::{Half, Sum};
 use crate::worker::Worker;
+use reply::compare::{Half, Sum};
+use reply::tally::Tally;
 use upstream::limits::FILLS_PER_TURN;
 use upstream::{
     AcquireError, Backend, Connection, CopyLogin, Full, Target, Whom, acquire, open_in, until_broken_off,

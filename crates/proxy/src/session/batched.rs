@@ -19,7 +19,7 @@ use super::segments::{At, Part};
 use crate::counts::Counter;
 use crate::limits::BATCHED_BYTES_MAX;
 use crate::state::{Mark, Pin};
-use crate::taps::withhold::Withhold;
+use reply::withhold::Withhold;
 use session::ran::Ran;
 use upstream::{Candidate, Run};
 

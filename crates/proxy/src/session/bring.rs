@@ -14,7 +14,7 @@ use super::stop::Stop;
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::taps::columns::Columns;
+use reply::columns::Columns;
 use session::places::Came;
 use upstream::Full;
 

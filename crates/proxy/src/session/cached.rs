@@ -1,7 +1,7 @@
 //! Answers from the query cache, in front of getting a connection.
 //!
 //! A command whose [`Route`] is `Cached` is looked up when it has come. A hit is written at once. A
-//! miss is sent to its target, and the reply is [copied](crate::taps::cache_fill); where another
+//! miss is sent to its target, and the reply is [copied](reply::cache_fill); where another
 //! session has sent the same query, this one waits for that answer.
 
 use std::future::poll_fn;
@@ -25,9 +25,9 @@ use super::decided::Decided;
 use super::kill::while_waiting;
 use super::phase::Phase;
 use crate::cached::Style;
+use crate::counted::{Ended, note_time};
 use crate::ending::Ending;
 use crate::state::substitute::Counted;
-use crate::taps::observe::{Ended, note_time};
 use crate::worker::Worker;
 use observe::running::Measured;
 use session::tier::Tier;

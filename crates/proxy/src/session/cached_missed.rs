@@ -17,8 +17,8 @@ use super::decided::Decided;
 use super::execute::keeps_definitions;
 use super::state::SessionState;
 use crate::state::Setting;
-use crate::taps::cache_fill::{CacheFill, Filling};
 use crate::worker::Worker;
+use reply::cache_fill::{CacheFill, Filling};
 
 impl Session {
     /// The answer is not there, because of `miss`: what becomes of the query.

@@ -6,10 +6,10 @@ use cache::{Hit, RowCounts};
 use super::Session;
 use super::cached_asked::Asked;
 use super::decided::Decided;
+use crate::counted::{Ended, note_time};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::substitute::Counted;
-use crate::taps::observe::{Ended, note_time};
 use crate::worker::Worker;
 
 /// A stale answer for the client.

@@ -19,9 +19,9 @@ use super::decided::Decided;
 use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::limits::FLIGHTS_KEPT_MAX;
-use crate::taps::Taps;
-use crate::taps::listing::Absent;
 use observe::running::Paused;
+use reply::Taps;
+use reply::listing::Absent;
 use session::change::Change;
 use upstream::{Ahead, InLine};
 

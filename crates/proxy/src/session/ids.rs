@@ -11,8 +11,8 @@ use super::state::Past;
 use crate::ending::Ending;
 use crate::limits::EXPLAINED_BYTES_MAX;
 use crate::statement::{self, Kill, Own};
-use crate::taps::listing::Listing;
 use crate::worker::Worker;
+use reply::listing::Listing;
 use upstream::Full;
 
 /// What a command is to the proxy.

@@ -23,7 +23,7 @@ use crate::mail::{Request, Verdict};
 use crate::sock::{Input, Sock};
 use crate::statement::Kill;
 use crate::statement::kill::What;
-use crate::taps::errors::INTERRUPTED;
+use reply::errors::INTERRUPTED;
 use session::identity::Stranger;
 use session::link::LinkState;
 use upstream::{Backend, Target};

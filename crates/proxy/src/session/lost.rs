@@ -21,7 +21,7 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::sock::Input;
-use crate::taps::errors::INTERRUPTED;
+use reply::errors::INTERRUPTED;
 use session::link::Loss;
 use session::ran::Ran;
 use session::unanswered::{Sent, Unanswered};

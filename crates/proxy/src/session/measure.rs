@@ -1,5 +1,5 @@
 //! Counting what a session does: commands when they are sent. Replies are counted by
-//! [`observe`](crate::taps::observe).
+//! [`counted`](crate::counted).
 
 use std::num::NonZeroU64;
 
@@ -13,9 +13,9 @@ use super::Session;
 use super::decided::Decided;
 use super::state::SessionState;
 use crate::audit;
+use crate::counted::{Ended, answered, is_question, note_time};
 use crate::counts::Counter;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
-use crate::taps::observe::{Ended, answered, is_question, note_time};
 use crate::worker::Worker;
 use observe::running::{Also, Measured, Paused};
 use upstream::Reply;

@@ -11,7 +11,7 @@ use super::decided::Decided;
 use crate::counts::Counter;
 use crate::mirror::Copy;
 use crate::mirror::submit::submit;
-use crate::taps::compare::{Compare, Half};
+use reply::compare::{Compare, Half};
 
 impl Session {
     /// Has a copy of the command run that is being sent, if its rules want one. Of one that is so

@@ -2,10 +2,10 @@
 
 use super::Session;
 use crate::control::Signal;
+use crate::counted::note_own_error;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::sock::garbled;
-use crate::taps::observe::note_own_error;
 
 impl Session {
     /// Does what others want of the session, between commands or while one runs: nearly always

@@ -1,5 +1,5 @@
 //! Statements that take longer than they may: they are killed at their server. The client hears why
-//! ([`errors`](crate::taps::errors)).
+//! ([`errors`](reply::errors)).
 //!
 //! What a rule or a hint allows is kept to the millisecond, by a timer beside the answer. What
 //! `mysql-default_query_timeout` allows the worker looks after once in a second, so that other

@@ -13,9 +13,9 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::{SESSIONS_LISTED_MAX, SESSIONS_WAIT_MAX};
 use crate::statement::Own;
-use crate::taps::listing::Absent;
 use crate::worker::Worker;
 use observe::rows::SessionStats;
+use reply::listing::Absent;
 
 impl Session {
     /// Whether the sessions are known that such a statement needs: it is forwarded like any other.

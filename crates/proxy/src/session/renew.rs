@@ -11,10 +11,10 @@ use super::Session;
 use super::decided::Decided;
 use super::kill::killed_here;
 use super::prepare::NotPrepared;
+use crate::counted::answered;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::RENEWALS_MAX;
-use crate::taps::observe::answered;
 
 /// `ER_NEED_REPREPARE`.
 const NEED_REPREPARE: u16 = 1615;

@@ -8,9 +8,9 @@ use wire::frame::{HEADER_LEN, MessageScanner, put_message};
 use super::Session;
 use super::lost::code;
 use crate::control::Signal;
+use crate::counted::note_own_error;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::taps::observe::note_own_error;
 
 impl Session {
     /// Reads one command to its end and forgets it. Returns the sequence id that an answer begins

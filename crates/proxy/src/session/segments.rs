@@ -1,6 +1,6 @@
 //! The segments of a client's reply on their way through the taps.
 //!
-//! What was read passes them in this order; [`taps`](crate::taps) has a file for each that is not
+//! What was read passes them in this order; [`reply`] has a file for each that is not
 //! the session's own.
 //!
 //! 1. `Withhold`, in front of all others: a reply of a batch is kept until it is whole.
@@ -28,11 +28,11 @@ use super::pipelined::{Pipelined, Step};
 use super::state::settle::{RanAt, Settled};
 use super::state::{Past, SessionState};
 use crate::control::Control;
+use crate::counted::answered;
 use crate::counts::Counter;
-use crate::taps::Taps;
-use crate::taps::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
-use crate::taps::observe::answered;
 use crate::worker::Worker;
+use reply::Taps;
+use reply::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
 use session::causal::untold;
 use session::link::LinkState;
 use session::state::trackers::Told;

@@ -10,7 +10,7 @@ use wire::command::Kind;
 use super::Session;
 use super::decided::Decided;
 use super::state::SessionState;
-use crate::taps::observe::is_question;
+use crate::counted::is_question;
 use crate::worker::Worker;
 use observe::running::Traced;
 

@@ -12,6 +12,7 @@ use crate::document::Form;
 use crate::holders::Held;
 use crate::mail::{Request, Seat, Verdict};
 use observe::rows::{Census, SessionStats};
+use reply::Sessions as _;
 use session::identity::Identity;
 
 impl Worker {

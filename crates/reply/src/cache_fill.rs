@@ -9,53 +9,55 @@ use cache::{
     RowCounts, Scope, Source,
 };
 use config::{CacheMode, Endpoint};
+use observe::counts::Counts;
 use session::tier::Age;
 use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::frame::{HEADER_LEN, Header};
 use wire::reply::{End, Event, Outcome};
 
-use super::elsewhere::Elsewhere;
-use crate::counts::Counts;
+use crate::elsewhere::Elsewhere;
 
 /// Which answers are stored, and where.
 #[derive(Debug)]
-pub(crate) struct Filling {
-    pub(crate) key: Key,
-    pub(crate) life: Life,
+pub struct Filling {
+    /// The key of the statement.
+    pub key: Key,
+    /// For how long it may be given.
+    pub life: Life,
     /// What the answer depends on.
-    pub(crate) scope: Scope,
+    pub scope: Scope,
     /// When the query was sent.
-    pub(crate) moment: Moment,
+    pub moment: Moment,
     /// The reply ends with EOF packets or with an OK packet.
-    pub(crate) form: Form,
+    pub form: Form,
     /// The definitions of its columns are in it; else the client knows them.
-    pub(crate) has_columns: bool,
+    pub has_columns: bool,
     /// The largest answer, in bytes.
-    pub(crate) max: usize,
+    pub max: usize,
     /// Whether answers without rows are stored.
-    pub(crate) stores_empty: bool,
+    pub stores_empty: bool,
     /// How many rows in front of them `FOUND_ROWS()` counts, or why the reply is not stored.
-    pub(crate) passed: Result<u64, NotStored>,
+    pub passed: Result<u64, NotStored>,
     /// What the reply proves of the account, if it is no error.
-    pub(crate) proof: Option<Key>,
+    pub proof: Option<Key>,
     /// Whether the account may have a stored answer, without such a proof.
-    pub(crate) is_proven: bool,
+    pub is_proven: bool,
     /// How often proofs were forgotten before that was found out.
-    pub(crate) epoch: u64,
+    pub epoch: u64,
     /// What is promised of its age.
-    pub(crate) mode: CacheMode,
+    pub mode: CacheMode,
     /// The server whose binary log tells of writes, where the mode wants that, and the
     /// [stretch](Source::stretch) in which the query was sent.
-    pub(crate) source: Option<(Arc<Source>, u64)>,
+    pub source: Option<(Arc<Source>, u64)>,
     /// Where it is counted.
-    pub(crate) row: RowKey,
+    pub row: RowKey,
     /// When it was sent.
-    pub(crate) sent: Instant,
+    pub sent: Instant,
     /// The same in microseconds since the start.
-    pub(crate) sent_us: u64,
+    pub sent_us: u64,
     /// Others wait for the answer.
-    pub(crate) leader: Option<Leader>,
+    pub leader: Option<Leader>,
 }
 
 impl Filling {
@@ -72,7 +74,7 @@ impl Filling {
 
 /// The reply to a query that the cache has not had. Dropped before its end, it counts as cut.
 #[derive(Debug)]
-pub(crate) struct CacheFill {
+pub struct CacheFill {
     cache: Arc<Cache>,
     counts: Rc<Counts>,
     filling: Filling,
@@ -85,7 +87,8 @@ pub(crate) struct CacheFill {
 }
 
 impl CacheFill {
-    pub(crate) fn new(cache: &Arc<Cache>, counts: &Rc<Counts>, filling: Filling) -> Self {
+    /// A reply before its first byte.
+    pub fn new(cache: &Arc<Cache>, counts: &Rc<Counts>, filling: Filling) -> Self {
         Self {
             cache: Arc::clone(cache),
             counts: Rc::clone(counts),
@@ -134,7 +137,7 @@ impl CacheFill {
     }
 
     /// The stale answer that the client may get if no server answers.
-    pub(crate) fn stale(&self, now_ms: u64) -> Option<Hit> {
+    pub fn stale(&self, now_ms: u64) -> Option<Hit> {
         let Filling { key, life, scope, proof, is_proven, epoch, mode, .. } = &self.filling;
         if mode.sees_all_writes() {
             return None;
@@ -147,7 +150,7 @@ impl CacheFill {
     }
 
     /// No server has answered, and the client was given a stale answer.
-    pub(crate) fn end_stale(mut self: Box<Self>, now_ms: u64) {
+    pub fn end_stale(mut self: Box<Self>, now_ms: u64) {
         self.counts.cache.borrow_mut().stale(self.filling.row);
         self.is_over = true;
         if let Some(leader) = self.filling.leader.take() {

@@ -1,48 +1,47 @@
-//! Taps: what looks at a client's reply on its way, or changes it.
-//!
-//! A reply is cut into segments, and each segment passes the taps in one order, which is that of
-//! `session/segments.rs`. This module has the taps that few replies need, a file each. A reply
-//! without any of them costs one branch per segment.
-//!
-//! - [`cache_fill`]: copying a reply for the query cache;
-//! - [`columns`]: telling that a prepared statement has other columns;
-//! - [`compare`]: the reply to a statement and the one to its mirrored copy;
-//! - [`elsewhere`]: a copied reply that comes from the cache of another proxy;
-//! - [`errors`]: errors that name sessions, statements and limits of the proxy;
-//! - [`listing`]: ids of connections in rows;
-//! - [`observe`]: counters, digests and logs;
-//! - [`withhold`]: replies that the client gets as a whole, or not at all.
-
-pub(crate) mod cache_fill;
-pub(crate) mod columns;
-pub(crate) mod compare;
-mod elsewhere;
-pub(crate) mod errors;
-pub(crate) mod listing;
-pub(crate) mod observe;
-pub(crate) mod withhold;
+//! The taps of a command that few replies need, and the order in which a segment passes them.
 
 use cache::Writing;
 use config::Endpoint;
-
-use crate::relations::Defining;
-use crate::worker::Worker;
-use cache_fill::CacheFill;
-use columns::Columns;
-use compare::Compare;
-use listing::Listing;
+use observe::counts::Counts;
+use observe::log_limit::LogLimit;
+use session::relations::Defining;
 use session::tier::Age;
 use upstream::Segment;
+use upstream::threads::Threads;
+
+use crate::cache_fill::CacheFill;
+use crate::columns::Columns;
+use crate::compare::Compare;
+use crate::listing::Listing;
 
 /// The taps of a command that few commands have.
 #[derive(Debug)]
-pub(crate) struct Taps {
+pub struct Taps {
     /// The bits of those that are there.
     there: u8,
     compare: Option<Box<Compare>>,
     columns: Option<Box<Columns>>,
     listing: Option<Box<Listing>>,
     others: Option<Box<ForOthers>>,
+}
+
+/// Parts of a worker that taps use.
+#[derive(Debug)]
+pub struct WorkerParts<'a> {
+    /// Its counters.
+    pub counts: &'a Counts,
+    /// Bounds what is logged of replies that differ from those to mirrored copies.
+    pub differences: &'a LogLimit,
+    /// The time since the start, and the sessions behind servers' threads.
+    pub upstream: &'a upstream::Shared,
+    /// The sessions of all workers.
+    pub sessions: &'a dyn Sessions,
+}
+
+/// The sessions of all workers, by the ids that clients know.
+pub trait Sessions: std::fmt::Debug {
+    /// Whether there is a session with this id.
+    fn has(&self, id: u32) -> bool;
 }
 
 /// What others are told of a command: the query cache, and who has looked behind tables.
@@ -64,113 +63,113 @@ impl Taps {
     const FILL: u8 = 1 << 4;
 
     /// None of them.
-    pub(crate) const NONE: Self =
-        Self { there: 0, compare: None, columns: None, listing: None, others: None };
+    pub const NONE: Self = Self { there: 0, compare: None, columns: None, listing: None, others: None };
 
     /// Whether there is none.
     #[inline]
-    pub(crate) const fn is_empty(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         self.there == 0
     }
 
     /// Compares the reply with that to a mirrored copy.
-    pub(crate) fn set_compare(&mut self, compare: Compare) {
+    pub fn set_compare(&mut self, compare: Compare) {
         self.there |= Self::COMPARE;
         self.compare = Some(Box::new(compare));
     }
 
     /// Whether the reply is compared, and not all of it was counted yet.
-    pub(crate) const fn compares(&self) -> bool {
+    pub const fn compares(&self) -> bool {
         self.there & Self::COMPARE != 0
     }
 
     /// Tells the client whether the result has the columns that it knows.
-    pub(crate) fn set_columns(&mut self, columns: Option<Columns>) {
+    pub fn set_columns(&mut self, columns: Option<Columns>) {
         self.there = self.there & !Self::COLUMNS | if columns.is_some() { Self::COLUMNS } else { 0 };
         self.columns = columns.map(Box::new);
     }
 
     /// Whether the client is told of other columns.
-    pub(crate) const fn has_columns(&self) -> bool {
+    pub const fn has_columns(&self) -> bool {
         self.there & Self::COLUMNS != 0
     }
 
     /// Puts the ids of sessions into the rows.
-    pub(crate) fn set_listing(&mut self, listing: Listing) {
+    pub fn set_listing(&mut self, listing: Listing) {
         self.there |= Self::LISTING;
         self.listing = Some(Box::new(listing));
     }
 
     /// The client keeps what the server tells of the columns of a statement.
-    pub(crate) const fn keep_definitions(&mut self) {
+    pub const fn keep_definitions(&mut self) {
         self.there |= Self::DEFINITIONS;
     }
 
     /// Whether it does.
-    pub(crate) const fn keeps_definitions(&self) -> bool {
+    pub const fn keeps_definitions(&self) -> bool {
         self.there & Self::DEFINITIONS != 0
     }
 
     /// Copies the reply for the query cache.
-    pub(crate) fn set_fill(&mut self, fill: CacheFill) {
+    pub fn set_fill(&mut self, fill: CacheFill) {
         self.there |= Self::FILL;
         self.others.get_or_insert_default().fill = Some(Box::new(fill));
     }
 
     /// The reply, which ends with a packet of `len` bytes, is as old as its server says.
-    pub(crate) fn note_age(&mut self, age: Age, len: usize) {
+    pub fn note_age(&mut self, age: Age, len: usize) {
         if let Some(fill) = self.others.as_mut().and_then(|others| others.fill.as_mut()) {
             fill.note_age(age, len);
         }
     }
 
     /// The reply is not stored by the query cache, because of this.
-    pub(crate) fn refuse_fill(&mut self, reason: cache::NotStored) {
+    pub fn refuse_fill(&mut self, reason: cache::NotStored) {
         if let Some(fill) = self.others.as_mut().and_then(|others| others.fill.as_mut()) {
             fill.refuse(reason);
         }
     }
 
     /// What copies the reply for the query cache.
-    pub(crate) fn fill(&self) -> Option<&CacheFill> {
+    pub fn fill(&self) -> Option<&CacheFill> {
         self.others.as_ref()?.fill.as_deref()
     }
 
     /// The same, which copies nothing any more.
-    pub(crate) fn take_fill(&mut self) -> Option<Box<CacheFill>> {
+    pub fn take_fill(&mut self) -> Option<Box<CacheFill>> {
         self.there &= !Self::FILL;
         self.others.as_mut()?.fill.take()
     }
 
     /// The command may change answers of the query cache.
-    pub(crate) fn add_write(&mut self, write: Writing) {
+    pub fn add_write(&mut self, write: Writing) {
         self.others.get_or_insert_default().writes.push(write);
     }
 
     /// The command may define what is behind the name of a table.
-    pub(crate) fn set_defining(&mut self, defining: Defining) {
+    pub fn set_defining(&mut self, defining: Defining) {
         self.others.get_or_insert_default().defining = Some(defining);
     }
 
     /// The replies to the command, and to those sent with it, are known.
-    pub(crate) fn end_writes(&mut self) {
+    pub fn end_writes(&mut self) {
         let Some(others) = self.others.as_mut() else { return };
         others.writes.drain(..).for_each(Writing::end);
         others.defining = None;
     }
 
     /// Shows a segment of the reply to the taps that change nothing.
-    pub(crate) fn look(&mut self, worker: &Worker, segment: &Segment<'_>, server: &Endpoint) {
+    pub fn look<'a>(&mut self, worker: impl Into<WorkerParts<'a>>, segment: &Segment<'_>, server: &Endpoint) {
+        let worker = worker.into();
         if let Some(others) = self.others.as_mut()
             && let Some(fill) = others.fill.take()
         {
-            others.fill = fill.segment(segment.bytes, segment.event, server, || worker.uptime_ms());
+            others.fill = fill.segment(segment.bytes, segment.event, server, || uptime_ms(worker.upstream));
             if others.fill.is_none() {
                 self.there &= !Self::FILL;
             }
         }
         if let Some(compare) = self.compare.take() {
-            self.compare = compare.segment((&worker.counts, &worker.mirrors.differences), segment.bytes);
+            self.compare = compare.segment((worker.counts, worker.differences), segment.bytes);
             if self.compare.is_none() {
                 self.there &= !Self::COMPARE;
             }
@@ -178,28 +177,42 @@ impl Taps {
     }
 
     /// The bytes that the client gets in place of these; none if they go on as they are.
-    pub(crate) fn rewrite(&mut self, bytes: &[u8], worker: &Worker, server: &Endpoint) -> Option<Vec<u8>> {
+    pub fn rewrite<'a>(
+        &mut self,
+        bytes: &[u8],
+        worker: impl Into<WorkerParts<'a>>,
+        server: &Endpoint,
+    ) -> Option<Vec<u8>> {
         let told = self.columns.as_mut().map(|columns| columns.rewrite(bytes));
         let Some(listing) = &mut self.listing else { return told };
+        let WorkerParts { upstream, sessions, .. } = worker.into();
         Some(listing.rewrite(told.as_deref().unwrap_or(bytes), |id| {
-            session_behind(worker, server, u32::try_from(id).ok()?)
+            session_behind((&upstream.threads, sessions), server, u32::try_from(id).ok()?)
         }))
     }
 }
 
 /// The session that has a server's thread, or had it last and is still there: others may have it
 /// soon. Of one that has left, the thread goes by the server's id, by which it can be killed.
-fn session_behind(worker: &Worker, server: &Endpoint, thread: u32) -> Option<u32> {
-    let shared = &worker.shared;
-    shared.upstream.threads.session(server, thread).filter(|session| shared.directory.has(*session))
+fn session_behind(
+    (threads, sessions): (&Threads, &dyn Sessions),
+    server: &Endpoint,
+    thread: u32,
+) -> Option<u32> {
+    threads.session(server, thread).filter(|session| sessions.has(*session))
+}
+
+/// Milliseconds since the start.
+fn uptime_ms(upstream: &upstream::Shared) -> u64 {
+    u64::try_from(upstream.uptime().as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
+    use session::state::ids::Ids;
     use wire::Capabilities;
 
     use super::*;
-    use crate::state::ids::Ids;
 
     #[test]
     fn a_reply_without_rare_taps_is_known_by_one_number() {

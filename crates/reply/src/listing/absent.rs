@@ -25,7 +25,7 @@ const INFO_BYTES_MAX: usize = 100;
 
 /// The sessions of the proxy, as they were when the list was asked for.
 #[derive(Debug)]
-pub(crate) struct Absent {
+pub struct Absent {
     sessions: Vec<SessionStats>,
     /// The session that asks.
     own: u32,
@@ -41,7 +41,7 @@ pub(crate) struct Absent {
 
 impl Absent {
     /// These sessions, for a list that the session `own` of `own_user` asks for.
-    pub(crate) fn new(sessions: Vec<SessionStats>, own: u32, own_user: String, is_full: bool) -> Self {
+    pub fn new(sessions: Vec<SessionStats>, own: u32, own_user: String, is_full: bool) -> Self {
         Self { sessions, own, own_user, is_full, seen: HashSet::new(), user: None, sees_others: false }
     }
 
@@ -145,7 +145,7 @@ mod tests {
 
     use super::super::Listing;
     use super::*;
-    use crate::state::ids::Ids;
+    use session::state::ids::Ids;
 
     const CLASSIC: Capabilities = Capabilities::PROTOCOL_41;
     const MODERN: Capabilities = CLASSIC.union(Capabilities::DEPRECATE_EOF);

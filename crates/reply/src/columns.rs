@@ -14,7 +14,7 @@ const HEAD_MAX: usize = 21;
 
 /// The answer to an execution, while it passes.
 #[derive(Debug)]
-pub(crate) struct Columns {
+pub struct Columns {
     capabilities: Capabilities,
     /// The beginning of a packet that is not complete enough to be judged.
     held: Vec<u8>,
@@ -31,7 +31,7 @@ pub(crate) struct Columns {
 impl Columns {
     /// An answer of rows before its first byte, for a client with these capabilities that knows of
     /// so many columns; `cursor` says whether the rows are fetched later.
-    pub(crate) const fn new(capabilities: Capabilities, cursor: bool, known: u16) -> Self {
+    pub const fn new(capabilities: Capabilities, cursor: bool, known: u16) -> Self {
         let is_classic = !capabilities.contains(Capabilities::DEPRECATE_EOF);
         let ends = if is_classic && !cursor { 2 } else { 1 };
         Self { capabilities, held: Vec::new(), pass: 0, ends, known, are_others: None }

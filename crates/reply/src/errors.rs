@@ -1,24 +1,23 @@
 //! Errors of servers that the client gets in other words: they name what the client knows by
 //! another number, or the limit that has ended the statement.
 
+use session::error::ClientError;
+use session::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 use wire::frame::{HEADER_LEN, Header, Packet, put_message};
 use wire::{Capabilities, Codec as _, packet};
 
-use crate::error::ClientError;
-use session::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
-
 /// `ER_NO_SUCH_THREAD`: no session has the id.
-pub(crate) const NO_SUCH_THREAD: u16 = 1094;
+pub const NO_SUCH_THREAD: u16 = 1094;
 
 /// `ER_STMT_HAS_NO_OPEN_CURSOR`: nothing can be fetched from the statement.
-pub(crate) const NO_OPEN_CURSOR: u16 = 1421;
+pub const NO_OPEN_CURSOR: u16 = 1421;
 
 /// `ER_QUERY_INTERRUPTED`: the statement was killed.
-pub(crate) const INTERRUPTED: u16 = 1317;
+pub const INTERRUPTED: u16 = 1317;
 
 /// What a server says of a session's id, which it cannot know, and what to do about it; `None` if
 /// `packet` is something else.
-pub(crate) fn of_unknown_session(packet: &[u8]) -> Option<Vec<u8>> {
+pub fn of_unknown_session(packet: &[u8]) -> Option<Vec<u8>> {
     refusal_with(packet, |message| {
         // `Unknown thread id: 7`
         let id = message.rsplit_once(' ')?.1.parse().ok()?;
@@ -29,7 +28,7 @@ pub(crate) fn of_unknown_session(packet: &[u8]) -> Option<Vec<u8>> {
 
 /// What a server says of a statement that has no open cursor, with the number by which the client
 /// knows it, as `own` says; `None` if it is the same, or not there.
-pub(crate) fn of_own_statement(packet: &[u8], own: impl Fn(u32) -> Option<u32>) -> Option<Vec<u8>> {
+pub fn of_own_statement(packet: &[u8], own: impl Fn(u32) -> Option<u32>) -> Option<Vec<u8>> {
     refusal_with(packet, |message| {
         // `The statement (7) has no open cursor`
         let (before, rest) = message.split_once('(')?;
@@ -41,7 +40,7 @@ pub(crate) fn of_own_statement(packet: &[u8], own: impl Fn(u32) -> Option<u32>) 
 }
 
 /// The packets with another error in the place of the last one; nothing if they are not whole.
-pub(crate) fn timed_out(packets: &[u8], caps: Capabilities) -> Option<Vec<u8>> {
+pub fn timed_out(packets: &[u8], caps: Capabilities) -> Option<Vec<u8>> {
     let last = Packet::last(packets)?;
     let before = packets.len().checked_sub(HEADER_LEN + last.payload.len())?;
     let mut told = packets.get(..before)?.to_vec();

@@ -6,16 +6,16 @@ use tokio::time::Instant;
 
 /// What the inner proxy says of a reply from its cache.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Elsewhere {
-    pub(super) age: Age,
+pub(crate) struct Elsewhere {
+    pub(crate) age: Age,
     /// Bytes of the packet that says so, which is the last one, with its header.
-    pub(super) len: usize,
+    pub(crate) len: usize,
 }
 
 impl Elsewhere {
     /// The moment of a reply for a mode in which writes are seen: all that was visible at the
     /// server then is in it. Its query was sent at `sent_us`, behind the moment `sent`.
-    pub(super) fn moment(self, cache: &Cache, sent: Moment, sent_us: u64) -> Result<Moment, NotStored> {
+    pub(crate) fn moment(self, cache: &Cache, sent: Moment, sent_us: u64) -> Result<Moment, NotStored> {
         match self.age.exact_us.ok_or(NotStored::Elsewhere)? {
             0 => Ok(sent),
             before_us => {
@@ -29,7 +29,7 @@ impl Elsewhere {
 
     /// Makes the end of a reply what its server has sent. Returns its age in milliseconds, which
     /// counts from before it was asked for; nothing if its end tells more than the age.
-    pub(super) fn take_out(self, reply: &mut Vec<u8>, sent: Instant) -> Option<u32> {
+    pub(crate) fn take_out(self, reply: &mut Vec<u8>, sent: Instant) -> Option<u32> {
         let at = reply.len().checked_sub(self.len)?;
         let end = plain_end(reply.get(at..)?)?;
         reply.truncate(at);

@@ -3,20 +3,20 @@
 //!
 //! Rows pass as they come. Held back are only the first bytes of each, until its last id is
 //! complete; what is behind it is copied on. The server's ids stay in rows of 2^24-1 bytes and
-//! more, which have several packets, and behind the first [`REACH_MAX`] bytes of a row.
+//! more, which have several packets, and behind the first `REACH_MAX` bytes of a row.
 
 mod absent;
 mod row;
 
 use std::ops::Range;
 
+use session::state::ids::Ids;
 use wire::codec::Reader;
 use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
 use wire::packet::{self, Column, ColumnCount};
 use wire::{Capabilities, Codec as _};
 
-use crate::state::ids::Ids;
-pub(crate) use absent::Absent;
+pub use absent::Absent;
 use absent::{HEAD_BYTES_MAX, is_last_end};
 use row::{COLUMNS_MAX, Columns, Look};
 
@@ -64,7 +64,7 @@ enum Next {
 
 /// One answer to a statement that shows connection ids.
 #[derive(Debug)]
-pub(crate) struct Listing {
+pub struct Listing {
     capabilities: Capabilities,
     columns: Columns,
     /// Definitions may say of columns that they are ids.
@@ -84,7 +84,7 @@ pub(crate) struct Listing {
 
 impl Listing {
     /// An answer before its first byte, of a connection with these capabilities.
-    pub(crate) const fn new(capabilities: Capabilities, ids: Ids, is_binary: bool) -> Self {
+    pub const fn new(capabilities: Capabilities, ids: Ids, is_binary: bool) -> Self {
         Self {
             capabilities,
             columns: Columns::new(ids.columns, is_binary),
@@ -99,7 +99,8 @@ impl Listing {
     }
 
     /// An answer in text, behind whose rows those of these sessions come that have none.
-    pub(crate) fn with(mut self, absent: Absent) -> Self {
+    #[must_use]
+    pub fn with(mut self, absent: Absent) -> Self {
         self.absent = Some(absent);
         self.reach = self.first_reach();
         self

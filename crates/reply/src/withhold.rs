@@ -9,7 +9,7 @@ use crate::limits::WITHHELD_MAX;
 
 /// A reply, as far as it is withheld.
 #[derive(Debug, Default)]
-pub(crate) struct Withhold {
+pub struct Withhold {
     is_on: bool,
     /// Bytes of the reply so far.
     bytes: usize,
@@ -19,33 +19,29 @@ pub(crate) struct Withhold {
 
 impl Withhold {
     /// A reply before its first byte, which is withheld or not.
-    pub(crate) fn new(is_on: bool) -> Self {
+    pub fn new(is_on: bool) -> Self {
         Self { is_on, ..Self::default() }
     }
 
     /// Whether nothing of the reply was relayed before its end.
-    pub(crate) const fn is_on(&self) -> bool {
+    pub const fn is_on(&self) -> bool {
         self.is_on
     }
 
     /// Bytes of the reply so far.
-    pub(crate) const fn bytes(&self) -> usize {
+    pub const fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// How much of a buffer of this many bytes may be read into: with what is kept it is no more
     /// than that.
-    pub(crate) const fn room(&self, buffer: usize) -> usize {
+    pub const fn room(&self, buffer: usize) -> usize {
         buffer.saturating_sub(self.kept.len())
     }
 
     /// What there is of the reply that `reply` reads, once it is whole, when this was read. A reply
     /// that is too large to be kept goes on as it comes.
-    pub(crate) fn gather<'a>(
-        &mut self,
-        reply: Option<&mut ReplyScanner>,
-        read: &'a [u8],
-    ) -> Option<Cow<'a, [u8]>> {
+    pub fn gather<'a>(&mut self, reply: Option<&mut ReplyScanner>, read: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         self.bytes = self.bytes.saturating_add(read.len());
         let reply = reply.filter(|_| self.is_on);
         let Some(reply) = reply else { return Some(Cow::Borrowed(read)) };

@@ -3,18 +3,18 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use observe::counts::{Counter, Counts};
+use observe::log_limit::LogLimit;
 use tokio::time::Instant;
 use wire::Capabilities;
 use wire::reply::{End, Outcome};
 
-use crate::counts::{Counter, Counts};
-use crate::log_limit::LogLimit;
-use crate::mirror::tally::Tally;
+use crate::tally::Tally;
 
 /// One of the two answers of a comparison, which is over when both are there. If one never comes,
 /// nothing is compared.
 #[derive(Debug)]
-pub(crate) struct Half {
+pub struct Half {
     other: Rc<Comparison>,
     is_copy: bool,
 }
@@ -30,7 +30,7 @@ struct Comparison {
 
 /// What is compared of an answer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sum {
+pub struct Sum {
     hostgroup: u32,
     rows: u64,
     checksum: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Sum {
 
 /// The answer that a client gets, while it is read.
 #[derive(Debug)]
-pub(crate) struct Compare {
+pub struct Compare {
     tally: Tally,
     half: Half,
     hostgroup: u32,
@@ -48,13 +48,13 @@ pub(crate) struct Compare {
 
 impl Half {
     /// Both halves: the client's, and the copy's.
-    pub(crate) fn pair(digest: Option<u64>) -> (Self, Self) {
+    pub fn pair(digest: Option<u64>) -> (Self, Self) {
         let other = Rc::new(Comparison { digest, first: Cell::new(None) });
         (Self { other: Rc::clone(&other), is_copy: false }, Self { other, is_copy: true })
     }
 
     /// This half of the answers is there. Differences are logged within a limit.
-    pub(crate) fn settle(self, (counts, differences): (&Counts, &LogLimit), sum: Sum) {
+    pub fn settle(self, (counts, differences): (&Counts, &LogLimit), sum: Sum) {
         let Some(first) = self.other.first.replace(Some(sum)) else { return };
         let (original, copy) = if self.is_copy { (first, sum) } else { (sum, first) };
         counts.note(Counter::CopiesCompared);
@@ -73,7 +73,7 @@ impl Half {
 
 impl Sum {
     /// What is compared of an answer from a server of `hostgroup`.
-    pub(crate) const fn new(hostgroup: u32, outcome: Outcome, checksum: u64) -> Self {
+    pub const fn new(hostgroup: u32, outcome: Outcome, checksum: u64) -> Self {
         let error = if let End::Err { code } = outcome.end { code } else { 0 };
         Self { hostgroup, rows: outcome.rows, checksum, error }
     }
@@ -94,7 +94,7 @@ impl std::fmt::Display for Sum {
 impl Compare {
     /// The answer of a server of `hostgroup` that the client gets, in the form that these
     /// capabilities give it; it begins with the sequence id `seq`.
-    pub(crate) fn new(half: Half, hostgroup: u32, capabilities: Capabilities, seq: u8) -> Self {
+    pub fn new(half: Half, hostgroup: u32, capabilities: Capabilities, seq: u8) -> Self {
         Self { tally: Tally::new(capabilities, seq, true), half, hostgroup }
     }
 

@@ -1,16 +1,15 @@
 //! Reading an answer to its end, and what is counted of it: rows, and a checksum that does not
 //! depend on their order.
 
+use net::random::mix;
 use session::definitions::{FNV, fnv};
 use wire::frame::Pieces;
 use wire::reply::{Answer, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, WireError};
 
-use crate::random::mix;
-
 /// An answer on its way.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub struct Tally {
     scanner: ReplyScanner,
     /// Nothing if rows are not looked at.
     rows: Option<Rows>,
@@ -30,19 +29,19 @@ struct Rows {
 impl Tally {
     /// The answer to a statement; its first packet has the sequence id `seq`. Rows are looked at if
     /// `checked`.
-    pub(crate) fn new(capabilities: Capabilities, seq: u8, checked: bool) -> Self {
+    pub fn new(capabilities: Capabilities, seq: u8, checked: bool) -> Self {
         let scanner = ReplyScanner::new(Answer::Result, capabilities).starting_at(seq);
         Self { scanner, rows: checked.then(|| Rows { hash: FNV, ..Rows::default() }) }
     }
 
     /// The checksum of the rows so far; 0 if they are not looked at.
-    pub(crate) fn checksum(&self) -> u64 {
+    pub fn checksum(&self) -> u64 {
         self.rows.as_ref().map_or(0, |rows| rows.checksum)
     }
 
     /// The next bytes. When the answer is over: how it ended, and how many of the bytes belong to
     /// it.
-    pub(crate) fn read(&mut self, bytes: &[u8]) -> Result<Option<(Outcome, usize)>, WireError> {
+    pub fn read(&mut self, bytes: &[u8]) -> Result<Option<(Outcome, usize)>, WireError> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let mut behind = rest;
