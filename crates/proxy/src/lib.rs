@@ -45,7 +45,6 @@ mod record;
 mod refusals;
 mod remote;
 mod routing;
-mod scatter;
 mod sequences;
 mod session;
 mod shared;

@@ -11,7 +11,7 @@ const FLOORS: &[&[&str]] = &[
     &["binlog", "cache", "command", "monitor", "planner"],
     &["config"],
     &["net", "route"],
-    &["observe", "session"],
+    &["observe", "scatter", "session"],
     &["upstream"],
     &["reply", "watch"],
     &["admin", "proxy"],

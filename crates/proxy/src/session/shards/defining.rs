@@ -13,14 +13,14 @@ use crate::ddl::{Record, Running, State, Step, fingerprint};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
-use crate::scatter::Scatter as Replies;
-use crate::scatter::{Kind as Replied, Relay, Source};
 use crate::session::Session;
 use crate::session::backlog::front;
 use crate::session::kill::killed_here;
 use crate::session::phase::Phase;
 use crate::state::SCHEMA;
 use observe::running::Measured;
+use scatter::Scatter as Replies;
+use scatter::{Kind as Replied, Relay, Source};
 
 /// Errors behind which a server may go on with the statement: the connection to it is lost.
 const IN_DOUBT: [u16; 4] = [1053, 1927, 2013, 9009];

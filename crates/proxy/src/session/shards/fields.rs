@@ -8,9 +8,9 @@ use wire::packet::{Column, Err as ErrPacket};
 use wire::{Capabilities, Codec as _};
 
 use crate::ending::Ending;
-use crate::scatter::logical;
 use crate::session::Session;
 use crate::session::phase::Phase;
+use scatter::logical;
 
 /// A statement that leaves nothing.
 const NOTHING: &[u8] = b"DO 0";

@@ -17,12 +17,12 @@ use super::{Place, Role};
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::invariant::broken;
-use crate::scatter::capabilities_at_shards;
 use crate::session::Session;
 use crate::session::io::Io;
 use crate::session::phase::Phase;
 use crate::sock::Sock;
 use crate::state::Settings;
+use scatter::capabilities_at_shards;
 
 /// Bytes that an inner session has said and that were not read yet.
 pub(super) const BUFFER_BYTES: usize = 64 * 1024;

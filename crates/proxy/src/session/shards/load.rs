@@ -31,10 +31,10 @@ use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
-use crate::scatter::Relay;
-use crate::scatter::Scatter as Replies;
 use crate::session::Session;
 use crate::session::phase::Phase;
+use scatter::Relay;
+use scatter::Scatter as Replies;
 
 use feeds::Feeds;
 use file::File;

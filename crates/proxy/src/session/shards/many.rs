@@ -29,13 +29,13 @@ use super::scattered::{Scattered, has_several_servers};
 use super::transaction::several_servers;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::scatter::Scatter as Replies;
-use crate::scatter::{Errors, Kind as Replied, Over, Relay, Source, What, capabilities_at_shards};
 use crate::session::Session;
 use crate::session::io::Io;
 use crate::session::phase::Phase;
 use crate::sock::Sock;
 use crate::worker::Worker;
+use scatter::Scatter as Replies;
+use scatter::{Errors, Kind as Replied, Over, Relay, Source, What, capabilities_at_shards};
 
 /// How a statement over several shards has ended.
 pub(super) struct Ended {

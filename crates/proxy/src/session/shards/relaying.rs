@@ -7,10 +7,10 @@ use std::task::{Context, Poll};
 use super::runners::{Lead, Run, Runners, poll_all};
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
-use crate::scatter::{Over, Relay};
 use crate::session::Session;
 use crate::session::kill::killed_here;
 use crate::sock::{Input, Sock};
+use scatter::{Over, Relay};
 
 impl Session {
     /// Runs what the runners have got, until the client has its reply and all shards have ended

@@ -17,10 +17,10 @@ use super::warnings::QUESTION;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use crate::scatter::Scatter as Replies;
-use crate::scatter::Source;
 use crate::session::io::Io;
 use crate::sock::Sock;
+use scatter::Scatter as Replies;
+use scatter::Source;
 
 /// An inner session with the branches that it runs, one after the other.
 pub(super) struct Runner {

@@ -12,10 +12,10 @@ use super::command::Command;
 use super::many::Ended;
 use super::runners::Runners;
 use crate::ending::Ending;
-use crate::scatter::{Over, capabilities_at_shards, row_of, with_rows};
 use crate::session::Session;
 use crate::session::phase::Phase;
 use crate::worker::Worker;
+use scatter::{Over, capabilities_at_shards, row_of, with_rows};
 
 /// What inner sessions are asked.
 pub(super) const QUESTION: &[u8] = b"SHOW WARNINGS";

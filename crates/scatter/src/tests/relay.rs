@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Wake};
 
+use net::sock::Sock;
+use net::sock::memory::pair;
+
 use super::super::{Relay, What};
 use super::script::*;
 use crate::limits::SCATTER_OUT_BYTES_MAX;
-use crate::sock::Sock;
-use crate::sock::memory::pair;
 
 /// Bytes that a pipe holds: many times less than a reply has.
 const PIPE: usize = 100;

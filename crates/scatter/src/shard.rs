@@ -18,16 +18,16 @@ const OK_BYTES_MIN: usize = 7;
 
 /// Where a shard's reply comes from.
 #[derive(Debug, Clone)]
-pub(crate) struct Source {
+pub struct Source {
     /// The servers.
-    pub(crate) hostgroup: u32,
+    pub hostgroup: u32,
     /// Which session runs the statement. A session runs its statements one after the other, in the
     /// order of the sources.
-    pub(crate) session: usize,
+    pub session: usize,
     /// What their physical names are to clients.
-    pub(crate) names: Arc<Names>,
+    pub names: Arc<Names>,
     /// The client's numbers of the rows that the shard has got, if they are others.
-    pub(crate) rows: Vec<u32>,
+    pub rows: Vec<u32>,
 }
 
 /// The reply of one shard.

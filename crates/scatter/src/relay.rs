@@ -3,16 +3,17 @@
 use std::io;
 use std::task::{Context, Poll, Waker, ready};
 
+use net::sock::Sock;
+
 use super::{Progress, Scatter};
 use crate::limits::SCATTER_OUT_BYTES_MAX;
-use crate::sock::Sock;
 
 /// A [`Scatter`] with the bytes that its client has not taken yet.
 ///
 /// The sockets are those of the caller. The sessions of the shards run in the same task, and are
 /// polled before the relay: what they write wakes nothing.
 #[derive(Debug)]
-pub(crate) struct Relay {
+pub struct Relay {
     scatter: Scatter,
     out: Vec<u8>,
     written: usize,
@@ -33,22 +34,22 @@ struct Kept {
 
 impl Relay {
     /// Nothing has been read or written.
-    pub(crate) const fn new(scatter: Scatter) -> Self {
+    pub const fn new(scatter: Scatter) -> Self {
         Self { scatter, out: Vec::new(), written: 0, holds: false, kept: None }
     }
 
     /// The same for a reply that waits for a COMMIT behind it. Rows do not wait.
-    pub(crate) fn holding(scatter: Scatter) -> Self {
+    pub fn holding(scatter: Scatter) -> Self {
         Self { holds: true, ..Self::new(scatter) }
     }
 
     /// The same for a reply of at most so many bytes that the proxy [takes](Self::take_kept).
-    pub(crate) fn keeping(scatter: Scatter, bytes_max: usize) -> Self {
+    pub fn keeping(scatter: Scatter, bytes_max: usize) -> Self {
         Self { kept: Some(Kept { bytes_max, ..Kept::default() }), ..Self::new(scatter) }
     }
 
     /// The reply that was kept; none if it has too many bytes.
-    pub(crate) fn take_kept(&mut self) -> Option<Vec<u8>> {
+    pub fn take_kept(&mut self) -> Option<Vec<u8>> {
         self.kept.take().filter(|kept| !kept.is_cut).map(|kept| kept.bytes)
     }
 
@@ -69,7 +70,7 @@ impl Relay {
     }
 
     /// The replies.
-    pub(crate) const fn scatter(&self) -> &Scatter {
+    pub const fn scatter(&self) -> &Scatter {
         &self.scatter
     }
 
@@ -79,7 +80,7 @@ impl Relay {
     /// # Errors
     ///
     /// Those of the client's socket. What is wrong with a shard is a part of the reply.
-    pub(crate) fn poll_reply(
+    pub fn poll_reply(
         &mut self,
         cx: &mut Context<'_>,
         shards: &mut [Sock],
@@ -110,7 +111,7 @@ impl Relay {
     }
 
     /// Drops what shards send behind the client's reply, until all of them have ended theirs.
-    pub(crate) fn poll_rest(&mut self, shards: &mut [Sock], scratch: &mut [u8]) -> Poll<()> {
+    pub fn poll_rest(&mut self, shards: &mut [Sock], scratch: &mut [u8]) -> Poll<()> {
         loop {
             self.scatter.drain(&mut self.out);
             self.keep();
@@ -141,7 +142,7 @@ impl Relay {
     }
 
     /// Writes what the client has not taken; ready when it has taken all.
-    pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, client: &mut Sock) -> Poll<io::Result<()>> {
+    pub fn poll_write(&mut self, cx: &mut Context<'_>, client: &mut Sock) -> Poll<io::Result<()>> {
         while let Some(rest) = self.out.get(self.written..).filter(|rest| !rest.is_empty()) {
             match ready!(client.poll_write(cx, rest))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),

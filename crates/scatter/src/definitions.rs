@@ -113,7 +113,7 @@ fn difference(one: &Column<'_>, other: &Column<'_>) -> Option<&'static str> {
 }
 
 /// A definition with the names that clients know. Aliases stay.
-pub(crate) fn logical<'a>(column: &Column<'a>, names: &'a Names) -> Column<'a> {
+pub fn logical<'a>(column: &Column<'a>, names: &'a Names) -> Column<'a> {
     let text = std::str::from_utf8;
     let (Ok(schema), Ok(table)) = (text(column.schema), text(column.org_table)) else { return *column };
     if let Some((schema, table)) = names.logical(schema, table) {

@@ -14,18 +14,18 @@ use super::{Failure, Scatter, State, definitions};
 
 /// What has become of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Over {
+pub struct Over {
     /// The client's reply.
-    pub(crate) outcome: Outcome,
+    pub outcome: Outcome,
     /// What `FOUND_ROWS()` is behind it: the rows of the client, and those in front of the offset.
-    pub(crate) found_rows: u64,
+    pub found_rows: u64,
     /// Why the reply ends with an error of the proxy.
     pub(crate) fault: Option<Fault>,
 }
 
 impl Over {
     /// Whether the client's reply is an error.
-    pub(crate) const fn is_error(&self) -> bool {
+    pub const fn is_error(&self) -> bool {
         matches!(self.outcome.end, End::Err { .. })
     }
 }
@@ -143,7 +143,7 @@ impl Scatter {
 const AT_ROW: &[u8] = b" at row ";
 
 /// What stands in front of the number of a row at the end of a text, and the number.
-pub(crate) fn row_of(text: &[u8]) -> Option<(&[u8], u32)> {
+pub fn row_of(text: &[u8]) -> Option<(&[u8], u32)> {
     let at = text.windows(AT_ROW.len()).rposition(|part| part == AT_ROW)?;
     let (head, digits) = text.split_at_checked(at + AT_ROW.len())?;
     Some((head, std::str::from_utf8(digits).ok()?.parse().ok()?))
@@ -151,7 +151,7 @@ pub(crate) fn row_of(text: &[u8]) -> Option<(&[u8], u32)> {
 
 /// An error text with the client's number of the row that it names. `rows` has the client's number
 /// of each row; it is empty if they are the same.
-pub(crate) fn with_rows<'a>(message: &'a [u8], rows: &[u32]) -> Cow<'a, [u8]> {
+pub fn with_rows<'a>(message: &'a [u8], rows: &[u32]) -> Cow<'a, [u8]> {
     let renumbered = row_of(message).and_then(|(head, number)| {
         let number = rows.get(usize::try_from(number).ok()?.checked_sub(1)?)?;
         Some([head, number.to_string().as_bytes()].concat())

@@ -13,13 +13,17 @@
 //! - `relay`: the sockets.
 //!
 //! A result begins when the definitions of all shards are there. Its rows do not wait for the last
-//! row of any shard. At most [`SCATTER_SHARD_BYTES_MAX`](crate::limits::SCATTER_SHARD_BYTES_MAX)
-//! bytes of each shard are kept, or one row that is larger.
+//! row of any shard. At most `SCATTER_SHARD_BYTES_MAX` bytes of each shard are kept, or one row
+//! that is larger.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 mod beginning;
 mod definitions;
 mod ending;
 mod fault;
+mod limits;
 mod relay;
 mod rows;
 mod shard;
@@ -32,11 +36,11 @@ use planner::plan::Counts;
 use planner::seen::Cells;
 use wire::{Capabilities, StatusFlags};
 
-pub(crate) use definitions::logical;
-pub(crate) use ending::{Over, row_of, with_rows};
+pub use definitions::logical;
+pub use ending::{Over, row_of, with_rows};
 use fault::Wrong;
-pub(crate) use relay::Relay;
-pub(crate) use shard::Source;
+pub use relay::Relay;
+pub use shard::Source;
 
 use crate::limits::{SCATTER_KEPT_BYTES_MAX, SCATTER_SHARD_BYTES_MAX};
 use rows::{Count, Passed, Rows};
@@ -45,38 +49,38 @@ use writer::Writer;
 
 /// What the replies are, and what becomes of them.
 #[derive(Debug)]
-pub(crate) struct What {
+pub struct What {
     /// The command that is answered.
-    pub(crate) kind: Kind,
+    pub kind: Kind,
     /// How rows are written.
-    pub(crate) protocol: Protocol,
+    pub protocol: Protocol,
     /// The hidden keys at the end of the rows of shards.
-    pub(crate) order: Order,
+    pub order: Order,
     /// LIMIT and OFFSET of the client's statement.
-    pub(crate) window: Window,
+    pub window: Window,
     /// Names that are replaced in rows.
-    pub(crate) cells: Cells,
+    pub cells: Cells,
     /// The capabilities of the clients of shards: see [`capabilities_at_shards`].
-    pub(crate) shard_caps: Capabilities,
+    pub shard_caps: Capabilities,
     /// The capabilities of the client.
-    pub(crate) client_caps: Capabilities,
+    pub client_caps: Capabilities,
     /// The sequence id of the reply's first packet.
-    pub(crate) seq: u8,
+    pub seq: u8,
     /// The status of the client's session, if no shard tells its own.
-    pub(crate) status: StatusFlags,
+    pub status: StatusFlags,
     /// Bytes of the longest message of a shard: `max_allowed_packet`.
-    pub(crate) message_bytes_max: usize,
+    pub message_bytes_max: usize,
     /// When the client gets an error.
-    pub(crate) errors: Errors,
+    pub errors: Errors,
     /// How the numbers of rows become one.
-    pub(crate) counts: Counts,
+    pub counts: Counts,
     /// The id that the client is told, if it is not that of a shard.
-    pub(crate) last_insert_id: Option<u64>,
+    pub last_insert_id: Option<u64>,
 }
 
 /// Which command a reply belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// `COM_QUERY` or `COM_STMT_EXECUTE`: OK or one result.
     Result,
     /// `COM_STMT_PREPARE`: parameters and columns. The id in the client's reply is `id`.
@@ -88,7 +92,7 @@ pub(crate) enum Kind {
 
 /// When the client gets the error of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Errors {
+pub enum Errors {
     /// At once: for statements that only read.
     AtOnce,
     /// When the replies of all shards are over: nothing of a statement that writes goes on behind
@@ -98,7 +102,7 @@ pub(crate) enum Errors {
 
 /// The capabilities with which the proxy is a client of shards, on behalf of a client with `caps`.
 /// All packets of replies are there, and none of them is about the progress of a statement.
-pub(crate) const fn capabilities_at_shards(caps: Capabilities) -> Capabilities {
+pub const fn capabilities_at_shards(caps: Capabilities) -> Capabilities {
     caps.difference(
         Capabilities::OPTIONAL_RESULTSET_METADATA
             .union(Capabilities::MARIADB_CACHE_METADATA)
@@ -114,7 +118,7 @@ pub(crate) const fn capabilities_at_shards(caps: Capabilities) -> Capabilities {
 ///
 /// Statements of shards must not open cursors, which leave the rows to `COM_STMT_FETCH`.
 #[derive(Debug)]
-pub(crate) struct Scatter {
+pub struct Scatter {
     shards: Vec<Shard>,
     /// The definitions that the client was told, with the names of the first shard, if shards begin
     /// behind them.
@@ -142,7 +146,7 @@ enum State {
 
 /// How far the reply has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub enum Progress {
     /// Shards have to send more.
     Wait,
     /// The client has to take what is there.
@@ -162,7 +166,7 @@ enum Failure {
 
 impl Scatter {
     /// The replies of these shards, before their first bytes.
-    pub(crate) fn new(what: What, sources: Vec<Source>) -> Self {
+    pub fn new(what: What, sources: Vec<Source>) -> Self {
         let limit = what.message_bytes_max;
         let mut shards: Vec<Shard> = Vec::with_capacity(sources.len());
         for source in sources {
@@ -179,13 +183,13 @@ impl Scatter {
     }
 
     /// The statement is a transaction of its own at each shard, of which the client knows nothing.
-    pub(crate) const fn hide_transaction(&mut self) {
+    pub const fn hide_transaction(&mut self) {
         self.hidden = StatusFlags::IN_TRANSACTION;
     }
 
     /// How many bytes of a shard may be [fed](Self::feed): none if the shard is ahead of others, or
     /// if its reply is over.
-    pub(crate) fn room(&self, shard: usize) -> usize {
+    pub fn room(&self, shard: usize) -> usize {
         match self.shards.get(shard) {
             Some(shard) if shard.room() > 0 => shard.room(),
             // Sorted rows wait for those that the session gets later.
@@ -198,14 +202,14 @@ impl Scatter {
     }
 
     /// Takes the next bytes of a shard, not more than there is [room](Self::room) for.
-    pub(crate) fn feed(&mut self, shard: usize, bytes: &[u8]) {
+    pub fn feed(&mut self, shard: usize, bytes: &[u8]) {
         if let Some(shard) = self.shards.get_mut(shard) {
             shard.feed(bytes);
         }
     }
 
     /// The connection of a shard has ended. Whole messages in front of the end count.
-    pub(crate) fn close(&mut self, shard: usize) {
+    pub fn close(&mut self, shard: usize) {
         if let Some(shard) = self.shards.get_mut(shard) {
             shard.close();
         }
@@ -217,13 +221,13 @@ impl Scatter {
     }
 
     /// Whether a shard has answered without an error, once it has answered.
-    pub(crate) fn has_succeeded(&self, shard: usize) -> Option<bool> {
+    pub fn has_succeeded(&self, shard: usize) -> Option<bool> {
         let shard = self.shards.get(shard)?;
         Some(!matches!(shard.end()?, End::Refused(_) | End::Lost))
     }
 
     /// What has become of the statement, once the client has its reply.
-    pub(crate) const fn over(&self) -> Option<&Over> {
+    pub const fn over(&self) -> Option<&Over> {
         match &self.state {
             State::Over(over) => Some(over),
             State::Begin | State::Rows(_) | State::Rest(_) | State::Failing(_) => None,
@@ -233,7 +237,7 @@ impl Scatter {
     /// Appends to `out` what the client can be sent.
     ///
     /// Behind [`Progress::Over`] nothing is appended any more: the rest of the shards is dropped.
-    pub(crate) fn drain(&mut self, out: &mut Vec<u8>) -> Progress {
+    pub fn drain(&mut self, out: &mut Vec<u8>) -> Progress {
         match self.advance(out) {
             Ok(progress) => progress,
             Err(failure) => {
