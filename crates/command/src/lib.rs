@@ -18,6 +18,21 @@ use wire::{Capabilities, Codec as _, WireError};
 /// Bytes of a `COM_STMT_EXECUTE` up to and including its flags.
 const EXECUTE_HEAD: usize = STATEMENT_ID.end + 1;
 
+/// Whether a command has to do with a transaction, or ends it.
+pub const fn is_about_transactions(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Query
+            | Kind::StmtPrepare
+            | Kind::StmtExecute
+            | Kind::StmtBulkExecute
+            | Kind::StmtFetch
+            | Kind::Quit
+            | Kind::ChangeUser
+            | Kind::ResetConnection
+    )
+}
+
 /// The command that bytes of a client begin with, as far as it is there.
 #[derive(Debug, Clone, Copy)]
 pub struct Command<'b> {

@@ -54,6 +54,7 @@
 
 mod again;
 mod answer;
+mod awaited;
 mod backlog;
 mod batched;
 mod bound;
@@ -86,6 +87,7 @@ mod file;
 mod firewall;
 mod flight;
 mod followed;
+mod hidden;
 mod idle;
 mod ids;
 mod in_line;
@@ -131,6 +133,7 @@ pub(crate) mod to_learn;
 mod told;
 mod trace;
 mod traced;
+mod upload;
 mod wait;
 mod warnings;
 mod without_schema;

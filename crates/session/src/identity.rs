@@ -62,6 +62,12 @@ impl Identity {
         attributes.windows(READS_TWO_FRAMES.len()).any(|name| name == READS_TWO_FRAMES)
     }
 
+    /// Whether the client keeps what it is told of columns when a statement is prepared: servers may
+    /// not tell it again.
+    pub const fn keeps_definitions(&self) -> bool {
+        self.capabilities.contains(Capabilities::MARIADB_CACHE_METADATA)
+    }
+
     /// Its attributes are these from now on.
     pub fn set_attributes(&mut self, attributes: Option<Box<[u8]>>) {
         self.tier = Tier::of(attributes.as_deref(), self.capabilities);

@@ -67,6 +67,12 @@ pub fn front(bytes: &[u8]) -> &[u8] {
     behind.get(..Header::parse(*header).len as usize).unwrap_or(behind)
 }
 
+/// The payload of the command that bytes begin with, if all of it is there, in one packet.
+pub fn whole_front(bytes: &[u8]) -> Option<&[u8]> {
+    let (packet, _) = Packet::split(bytes)?;
+    (!packet.header.continues()).then_some(packet.payload)
+}
+
 /// Appends `payload` as one message that starts with sequence id `seq`; returns the next sequence
 /// id.
 ///
@@ -134,6 +140,21 @@ pub fn put_with<E>(
 mod tests {
     use super::*;
     use crate::packet::AuthMore;
+
+    #[test]
+    fn a_front_may_be_cut() {
+        for (bytes, there, whole) in [
+            (&b""[..], &b""[..], None),
+            (b"\x02\0", b"", None),
+            (b"\x02\0\0\0", b"", None),
+            (b"\x02\0\0\0\x03", b"\x03", None),
+            (b"\x02\0\0\0\x03Abehind", b"\x03A", Some(&b"\x03A"[..])),
+            (b"\0\0\0\0behind", b"", Some(b"")),
+            (b"\xff\xff\xff\0\x03A", b"\x03A", None),
+        ] {
+            assert_eq!((front(bytes), whole_front(bytes)), (there, whole), "{bytes:?}");
+        }
+    }
 
     #[test]
     fn headers_round_trip() {

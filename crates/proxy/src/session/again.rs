@@ -12,6 +12,7 @@ use wire::reply::{End, Event, Outcome};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::hidden::Refused;
 use super::kill::while_waiting;
 use super::lost::command_that_runs;
 use super::renew::needs_renewal;
@@ -40,29 +41,6 @@ const WSREP: &[u8] = b"WSREP";
 
 /// How often a session looks whether the monitor has found out.
 const LOOK: Duration = Duration::from_millis(2);
-
-/// A statement that was refused.
-#[derive(Debug)]
-pub(super) struct Refused {
-    /// The command, if it may be sent again.
-    command: Option<Vec<u8>>,
-    /// What the client gets if nothing else comes of it.
-    answer: Vec<u8>,
-    /// The end of that.
-    outcome: Outcome,
-    /// It is a prepared statement that is to be prepared again.
-    renews: bool,
-    /// It was sent together with others, and is sent again alone.
-    is_alone: bool,
-}
-
-impl Refused {
-    /// A statement that was sent together with others, and has ended like this: it is sent again
-    /// with this command.
-    pub(super) fn alone(command: Vec<u8>, outcome: Outcome) -> Self {
-        Self { command: Some(command), answer: Vec::new(), outcome, renews: false, is_alone: true }
-    }
-}
 
 /// Whether an answer that ends like this may be one that the client does not see: the statement is
 /// said again. Until that is known it is not over for those who count.

@@ -3,20 +3,13 @@
 use std::future::poll_fn;
 use std::task::{Poll, ready};
 
-pub(super) use wire::frame::front;
-use wire::frame::{Header, MessageScanner, Packet};
+use wire::frame::{Header, MessageScanner, whole_front};
 
 use super::Session;
 use super::ids::Look;
 use super::route::is_enough;
 use crate::ending::Ending;
 use crate::worker::Worker;
-
-/// The payload of the command that bytes begin with, if all of it is there, in one packet.
-pub(super) fn whole_front(bytes: &[u8]) -> Option<&[u8]> {
-    let (packet, _) = Packet::split(bytes)?;
-    (!packet.header.continues()).then_some(packet.payload)
-}
 
 /// Whether more of a command will come, and all of it fits into one packet.
 fn will_be_whole(bytes: &[u8]) -> bool {
@@ -74,18 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_front_may_be_cut() {
-        for (bytes, there, whole) in [
-            (&b""[..], &b""[..], None),
-            (b"\x02\0", b"", None),
-            (b"\x02\0\0\0", b"", None),
-            (b"\x02\0\0\0\x03", b"\x03", None),
-            (b"\x02\0\0\0\x03Abehind", b"\x03A", Some(&b"\x03A"[..])),
-            (b"\0\0\0\0behind", b"", Some(b"")),
-            (b"\xff\xff\xff\0\x03A", b"\x03A", None),
-        ] {
-            assert_eq!((front(bytes), whole_front(bytes)), (there, whole), "{bytes:?}");
-        }
+    fn what_is_cut_may_become_whole() {
         assert!(will_be_whole(b"\x02\0\0\0\x03"));
         assert!(!will_be_whole(b"\x02\0\0\0\x03A") && !will_be_whole(b"\xff\xff\xff\0\x03A"));
     }

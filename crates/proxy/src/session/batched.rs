@@ -13,7 +13,7 @@ use wire::frame::MessageScanner;
 use wire::reply::{End, Event, Outcome};
 
 use super::Session;
-use super::again::Refused;
+use super::hidden::{Batched, Refused};
 use super::route::NEEDS_LAST_ID;
 use super::segments::{At, Part};
 use crate::counts::Counter;
@@ -25,21 +25,6 @@ use upstream::{Candidate, Run};
 
 /// Effects of statements that are not sent together with others, though they may be executed twice.
 const STAYS_ALONE: Effects = NEEDS_LAST_ID.union(Effects::COUNTS_ROWS);
-
-/// A statement that may go out together with others, from when it waits for a connection to the end
-/// of its answer.
-#[derive(Debug)]
-pub(super) struct Batched {
-    digest: u64,
-    /// The packets of its command, if it may go out together with others.
-    command: Option<Rc<[u8]>>,
-    /// When it was sent, or its turn came.
-    begun: Option<Instant>,
-    /// Its reply, which is withheld if it was sent together with others.
-    pub(super) reply: Withhold,
-    /// It has ended with an error or warnings.
-    is_marred: bool,
-}
 
 /// What servers say of a statement that took too long, or was killed: `ER_QUERY_INTERRUPTED`,
 /// MariaDB's `ER_STATEMENT_TIMEOUT`, MySQL's `ER_QUERY_TIMEOUT`. The interruption was intended, so

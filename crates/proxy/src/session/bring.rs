@@ -7,7 +7,6 @@ use wire::command::{Kind, opens_cursor, statement_id};
 use wire::reply::Answer;
 
 use super::Session;
-use super::backlog::front;
 use super::decided::Decided;
 use super::prepare::NotPrepared;
 use super::stop::Stop;
@@ -17,6 +16,7 @@ use crate::error::ClientError;
 use reply::columns::Columns;
 use session::places::Came;
 use upstream::Full;
+use wire::frame::front;
 
 impl Session {
     /// Makes the statement of the command in the backlog one that the backend in use has, and names

@@ -11,14 +11,15 @@ use std::task::Context;
 use std::time::Duration;
 
 use cache::stats::RowKey;
-use cache::{Form, Joined, Leader, Miss, Moment, Refusal, RowCounts, Source, Waiter};
+use cache::{Form, Joined, Miss, Moment, Refusal, RowCounts, Waiter};
 use command::{Command, Copied};
 use route::{CachePolicy, Cached, Route, Source as By};
 use tokio::time::Instant;
+use wire::Capabilities;
 use wire::command::Kind;
-use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::cached_answer::{Look, STATUS};
 use super::cached_asked::Asked;
 use super::cached_fresh::Fresh;
 use super::decided::Decided;
@@ -31,25 +32,6 @@ use crate::state::substitute::Counted;
 use crate::worker::Worker;
 use observe::running::Measured;
 use session::tier::Tier;
-
-/// Flags of a hit that say something of the session, and not of the query.
-pub(super) const STATUS: StatusFlags =
-    StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES).union(StatusFlags::ANSI_QUOTES);
-
-/// What a look into the cache has led to.
-#[derive(Debug)]
-pub(super) enum Look {
-    /// The answer is in the worker's buffer, and has so many rows and bytes.
-    Hit(RowCounts, usize),
-    /// The query is sent, and its answer is to be stored.
-    Miss(Option<Leader>),
-    /// The query is sent, and its answer is not stored.
-    Pass,
-    /// Another session has sent it.
-    Wait(Waiter),
-    /// The answer is there, and whether it is new enough becomes known soon.
-    Prove(Arc<Source>),
-}
 
 impl Session {
     /// Whether the command that was decided about is looked up in the cache.

@@ -10,6 +10,34 @@ use wire::{Capabilities, StatusFlags};
 use super::cached_asked::Asked;
 use super::decided::Decided;
 use crate::state::Settings;
+use cache::{Leader, RowCounts, Source, Waiter};
+
+/// Flags of a hit that say something of the session, and not of the query.
+pub(super) const STATUS: StatusFlags =
+    StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES).union(StatusFlags::ANSI_QUOTES);
+
+/// What a look into the cache has led to.
+#[derive(Debug)]
+pub(super) enum Look {
+    /// The answer is in the worker's buffer, and has so many rows and bytes.
+    Hit(RowCounts, usize),
+    /// The query is sent, and its answer is to be stored.
+    Miss(Option<Leader>),
+    /// The query is sent, and its answer is not stored.
+    Pass,
+    /// Another session has sent it.
+    Wait(Waiter),
+    /// The answer is there, and whether it is new enough becomes known soon.
+    Prove(Arc<Source>),
+}
+
+/// A stale answer for the client.
+#[derive(Debug)]
+pub(super) struct Stale {
+    /// Its packets, as the client gets them.
+    pub(super) packets: Vec<u8>,
+    pub(super) rows: RowCounts,
+}
 
 /// A text that was answered from the cache, and what was found out about it then.
 #[derive(Debug)]

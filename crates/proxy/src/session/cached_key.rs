@@ -16,7 +16,6 @@ use super::cached::row;
 use super::cached_asked::Asked;
 use super::cached_said::Who;
 use super::decided::Decided;
-use super::execute::keeps_definitions;
 use super::links::Links;
 use super::state::SessionState;
 use crate::cached::account_of;
@@ -134,7 +133,7 @@ impl Session {
             return Err(Refusal::Volatile);
         }
         let key = key.number(1).part(plain(text)).part(params.nulls).part(types).part(params.values);
-        if !keeps_definitions(caps) {
+        if !state.identity.keeps_definitions() {
             return Ok(key);
         }
         // Of such an execution the server leaves out columns that the client knows.

@@ -10,8 +10,7 @@ use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::Session;
-use super::cached::STATUS;
-use super::cached_answer::Known;
+use super::cached_answer::{Known, STATUS};
 use super::cached_asked::Asked;
 use super::decided::Decided;
 use super::phase::Phase;

@@ -11,10 +11,9 @@ use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::Session;
-use super::cached::Look;
+use super::cached_answer::Look;
 use super::cached_asked::Asked;
 use super::decided::Decided;
-use super::execute::keeps_definitions;
 use super::state::SessionState;
 use crate::state::Setting;
 use crate::worker::Worker;
@@ -114,7 +113,7 @@ impl Session {
             scope: said.scope.clone(),
             moment,
             form: self.form(),
-            has_columns: !(kind == Kind::StmtExecute && keeps_definitions(self.state.identity.capabilities)),
+            has_columns: !(kind == Kind::StmtExecute && self.state.identity.keeps_definitions()),
             max: how.policy.answer_bytes_max,
             stores_empty: how.policy.stores_empty,
             passed,

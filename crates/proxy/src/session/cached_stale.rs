@@ -4,6 +4,7 @@
 use cache::{Hit, RowCounts};
 
 use super::Session;
+use super::cached_answer::Stale;
 use super::cached_asked::Asked;
 use super::decided::Decided;
 use crate::counted::{Ended, note_time};
@@ -11,14 +12,6 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::substitute::Counted;
 use crate::worker::Worker;
-
-/// A stale answer for the client.
-#[derive(Debug)]
-pub(super) struct Stale {
-    /// Its packets, as the client gets them.
-    packets: Vec<u8>,
-    rows: RowCounts,
-}
 
 impl Session {
     /// Writes the stale answer for a query that no server has answered lately into the worker's

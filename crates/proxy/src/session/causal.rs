@@ -8,7 +8,7 @@
 
 use command::Command;
 use config::CausalReads;
-use gtid::{Gtid, Highest};
+use gtid::Gtid;
 use route::{Verdict, Writes};
 use session::causal::own::{Own, Proof};
 use session::causal::question::Reply;
@@ -16,6 +16,7 @@ use session::causal::tokens::Scope;
 use wire::command::Kind;
 
 use super::Session;
+use super::awaited::{Awaited, Known};
 use super::decided::{Decided, Next};
 use super::kill::killed_here;
 use super::links::Links;
@@ -32,26 +33,6 @@ const CAUSAL_SCOPE: &[u8] = b"causal_scope";
 
 /// Bytes of the longest name there: what fits behind a length of one byte.
 const ATTRIBUTE_BYTES_MAX: usize = 250;
-
-/// What a read must see at its reader.
-#[derive(Debug)]
-pub(super) struct Awaited {
-    pub(super) tokens: Highest,
-    scope: CausalReads,
-    /// The hostgroup of the reader's writers.
-    pub(super) writer: u32,
-    /// The version of the scope that has these tokens.
-    version: u64,
-}
-
-/// What is known of the reader of the connection in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
-    /// It has the tokens.
-    Has,
-    /// It has to be asked.
-    Unsure,
-}
 
 impl Session {
     /// Whether the connection in use may lack writes that the command must see, so that its server

@@ -15,7 +15,7 @@ use wire::command::{Kind, opens_cursor, statement_id};
 use wire::frame::MessageScanner;
 
 use super::Session;
-use super::causal::{Awaited, Known};
+use super::awaited::{Awaited, Known};
 use super::decided::{Decided, Next};
 use super::internal_query::NoAnswer;
 use super::state::prepared::Prepared;

@@ -14,7 +14,7 @@ use wire::command::Kind;
 use wire::reply::Answer;
 
 use super::Session;
-use super::causal::Awaited;
+use super::awaited::{Awaited, Question};
 use super::decided::Decided;
 use super::links::Links;
 use super::state::SessionState;
@@ -24,17 +24,7 @@ use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::limits::CAUSAL_ANSWER_MAX;
 use crate::worker::Worker;
-use upstream::{InternalQuery, query};
-
-/// A question to the server of a connection, about to be sent.
-#[derive(Debug)]
-pub(super) struct Question {
-    pub(super) query: InternalQuery,
-    machine: Machine,
-    /// When the connection was opened.
-    opened: std::time::Instant,
-    asked: std::time::Instant,
-}
+use upstream::query;
 
 impl Session {
     /// Asks the server of the connection in use, which waits as long as this. One that does not

@@ -14,32 +14,18 @@ use super::decided::Decided;
 use super::ids::Look;
 use super::kill::note_shots;
 use super::links::Links;
-use super::lost::is_about_transactions;
 use super::phase::Phase;
 use super::pipelined::Step;
 use super::state::SessionState;
+use super::upload::Upload;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
+use command::is_about_transactions;
 use observe::running::{Also, Measured, Paused};
 use session::ran::Sent;
 use upstream::Connection;
 use upstream::limits::FILLS_PER_TURN;
-
-/// A command of which a part is on its way.
-#[derive(Debug)]
-pub(super) struct Upload {
-    scanner: MessageScanner,
-    pub(super) complete: bool,
-    pub(super) answer: Answer,
-}
-
-impl Upload {
-    /// The sequence id that the answer begins with.
-    pub(super) const fn next_seq(&self) -> u8 {
-        self.scanner.next_seq()
-    }
-}
 
 impl Session {
     /// The client's next command. This is where idle sessions wait.

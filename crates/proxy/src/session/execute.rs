@@ -1,7 +1,6 @@
 //! Commands for prepared statements: where they go, and under which number.
 
 use command::Command;
-use wire::Capabilities;
 use wire::command::{Kind, LAST_STATEMENT};
 use wire::reply::Answer;
 
@@ -220,10 +219,4 @@ fn lacks_parameters(command: Command<'_>, prepared: u16) -> Option<wire::WireErr
         return None;
     }
     command.wrong_params(prepared)
-}
-
-/// Whether a client with these capabilities keeps what it is told of columns when a statement is
-/// prepared: servers may not tell it again.
-pub(super) const fn keeps_definitions(capabilities: Capabilities) -> bool {
-    capabilities.contains(Capabilities::MARIADB_CACHE_METADATA)
 }

@@ -12,10 +12,9 @@ use std::rc::Rc;
 use sql::StatementKind;
 use tokio::time::Instant;
 
-use super::again::Refused;
-use super::batched::Batched;
-use super::command::Upload;
 use super::decided::Decided;
+use super::hidden::{Batched, Refused};
+use super::upload::Upload;
 use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::limits::FLIGHTS_KEPT_MAX;

@@ -10,8 +10,7 @@
 //!   hostgroup that take no new connections: those that are removed, and those with `OFFLINE_SOFT`.
 
 use super::Session;
-use super::state::Past;
-use super::state::SessionState;
+use super::state::{Past, SessionState};
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::state::Pin;

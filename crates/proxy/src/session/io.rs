@@ -8,12 +8,12 @@ use std::task::{Context, Poll, ready};
 use command::Command;
 use wire::Capabilities;
 
-use super::backlog::{front, whole_front};
 use crate::ending::Ending;
 use crate::relay::Parked;
 use crate::sock::{Input, Sock};
 use crate::throttle::Throttle;
 use command::splice;
+use wire::frame::{front, whole_front};
 
 /// What a session has as long as its client is connected.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, Peer};
 
 use super::pipelined::Pipelined;
-use super::shards::Role;
+use super::shards::role::Role;
 use super::state::SessionState;
 use crate::ending::Ending;
 use crate::invariant::in_use_mut;

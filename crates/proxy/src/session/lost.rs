@@ -11,7 +11,7 @@ use wire::frame::put_message;
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
-use super::cached_stale::Stale;
+use super::cached_answer::Stale;
 use super::last_words::error_text;
 use super::state::SessionState;
 use crate::client::login::ok;
@@ -21,6 +21,7 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::sock::Input;
+use command::is_about_transactions;
 use reply::errors::INTERRUPTED;
 use session::link::Loss;
 use session::ran::Ran;
@@ -250,21 +251,6 @@ pub(super) fn code(payload: &[u8]) -> Option<u16> {
         [0xff, low, high, ..] => Some(u16::from_le_bytes([*low, *high])),
         _ => None,
     }
-}
-
-/// Whether a command has to do with a transaction, or ends it.
-pub(super) const fn is_about_transactions(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Query
-            | Kind::StmtPrepare
-            | Kind::StmtExecute
-            | Kind::StmtBulkExecute
-            | Kind::StmtFetch
-            | Kind::Quit
-            | Kind::ChangeUser
-            | Kind::ResetConnection
-    )
 }
 
 /// The command that runs, of this kind and so many bytes, as a packet of the client's, if all of it

@@ -6,8 +6,8 @@ use route::{Account, Branches, Route};
 use wire::command::Kind;
 
 use super::Session;
-use super::command::Upload;
 use super::decided::Decided;
+use super::upload::Upload;
 use crate::counts::Counter;
 use crate::mirror::Copy;
 use crate::mirror::submit::submit;

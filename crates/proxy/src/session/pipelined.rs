@@ -3,9 +3,12 @@
 
 use std::collections::VecDeque;
 
+use super::state::SessionState;
+use crate::control::Control;
 use crate::limits::PIPELINE_MAX;
 use observe::running::{Also, Measured};
 use session::ran::Sent;
+use tokio::time::Instant;
 
 /// A command that was sent, as far as its reply is concerned.
 #[derive(Debug, Clone)]
@@ -45,4 +48,10 @@ impl Pipelined {
     pub(super) fn is_full(&self) -> bool {
         self.0.as_ref().is_some_and(|steps| steps.len() >= PIPELINE_MAX)
     }
+}
+
+/// The server works at this command now, which was sent with the one before.
+pub(super) fn work_at(control: &Control, state: &mut SessionState, next: &Step) {
+    state.last.ran.work_at(next.statement);
+    control.running.go_on(next.measured, &next.also, Instant::now());
 }

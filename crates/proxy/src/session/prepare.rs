@@ -9,7 +9,6 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::decided::Decided;
-use super::execute::keeps_definitions;
 use super::links::Links;
 use super::state::SessionState;
 use super::state::prepared::Prepared;
@@ -177,8 +176,7 @@ impl Session {
         if let Some(statement) = reply.prepared
             && let (Some(all), Some(link)) = (&mut self.state.prepared, self.links.connection_mut())
         {
-            let told =
-                keeps_definitions(self.state.identity.capabilities).then(|| Definitions::of(&reply.bytes));
+            let told = self.state.identity.keeps_definitions().then(|| Definitions::of(&reply.bytes));
             link.statements_mut().note(statement, preparing.known(told));
             if statement.warnings > 0 {
                 link.state_mut().pins.note(Mark::begin(Pin::Warnings));

@@ -13,7 +13,6 @@ use wire::frame::MAX_PAYLOAD;
 
 use super::Session;
 use super::decided::{Decided, Next};
-use super::execute::keeps_definitions;
 use super::state::prepared::{NO_MODES, Prepared, Preparing};
 use super::state::{Past, SessionState};
 use super::trace::Trace;
@@ -269,12 +268,12 @@ impl Session {
                     preparing.forget_text();
                 }
                 self.state.prepared.get_or_insert_default().expect(preparing);
-                if keeps_definitions(self.state.identity.capabilities) {
+                if self.state.identity.keeps_definitions() {
                     self.flight.begin().taps.keep_definitions();
                 }
             }
             _ if kind.names_statement() => {
-                if kind == Kind::StmtExecute && keeps_definitions(self.state.identity.capabilities) {
+                if kind == Kind::StmtExecute && self.state.identity.keeps_definitions() {
                     self.hear_execution(command, decided);
                 }
                 self.note_prepared(command);
@@ -324,8 +323,7 @@ impl Session {
         let moves =
             !self.worker.has_one_way(&self.state) || self.worker.logs() || self.shares(decided.hostgroup());
         let (digest, mut change) = (decided.digest(), decided.change.take());
-        if let Some(change) = change.as_mut().filter(|_| keeps_definitions(self.state.identity.capabilities))
-        {
+        if let Some(change) = change.as_mut().filter(|_| self.state.identity.keeps_definitions()) {
             change.without_definitions();
         }
         if let Some(link) = self.links.state_mut() {

@@ -12,9 +12,8 @@ use wire::packet::TextRow;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags};
 
-use super::Session;
-use super::relations;
 use super::state::SessionState;
+use super::{Session, relations};
 use crate::ending::Ending;
 use crate::limits::ROUTINE_BYTES_MAX;
 use crate::relations::{Behind, Relation};

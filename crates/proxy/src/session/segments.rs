@@ -20,11 +20,11 @@ use wire::command::Kind;
 use wire::reply::{End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
-use super::again::{Refused, may_be_hidden, refused};
-use super::execute::keeps_definitions;
+use super::again::{may_be_hidden, refused};
 use super::flight::Flight;
+use super::hidden::Refused;
 use super::io::Io;
-use super::pipelined::{Pipelined, Step};
+use super::pipelined::{Pipelined, work_at};
 use super::state::settle::{RanAt, Settled};
 use super::state::{Past, SessionState};
 use crate::control::Control;
@@ -373,7 +373,7 @@ impl At<'_> {
             self.backend.connection_mut().statements_mut().bind_all();
         }
         let looked_at = has_changed || self.flight.taps.has_columns();
-        if looked_at || keeps_definitions(self.state.identity.capabilities) {
+        if looked_at || self.state.identity.keeps_definitions() {
             self.note_columns(looked_at, !self.is_untold(outcome));
         }
         if self.control.running.kind() == Some(Kind::StmtPrepare)
@@ -401,7 +401,7 @@ impl At<'_> {
             return;
         }
         let columns = self.backend.connection().last_reply().and_then(ReplyScanner::columns);
-        let is_kept = keeps_definitions(self.state.identity.capabilities)
+        let is_kept = self.state.identity.keeps_definitions()
             && (columns.is_some() || self.flight.taps.keeps_definitions());
         let told = if is_kept { registry.take_told() } else { None };
         let link = self.backend.connection_mut().state_mut();
@@ -461,12 +461,6 @@ impl At<'_> {
             self.io.throttle.get_or_insert_default().note(Instant::now(), bytes, rate);
         }
     }
-}
-
-/// The server works at this command now, which was sent with the one before.
-pub(super) fn work_at(control: &Control, state: &mut SessionState, next: &Step) {
-    state.last.ran.work_at(next.statement);
-    control.running.go_on(next.measured, &next.also, Instant::now());
 }
 
 /// The command that ran has ended over this connection: takes note of what that changes, and says

@@ -8,7 +8,6 @@ use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
 use super::Session;
-use super::backlog::front;
 use super::decided::{Decided, Next, Reply};
 use super::phase::Phase;
 use super::route::NEEDS_LAST_ID;
@@ -20,6 +19,7 @@ use crate::error::ClientError;
 use crate::invariant::broken;
 use crate::limits::{BEHIND_SETUP_MAX, INTERNAL_LOST_MAX};
 use upstream::{AcquireError, Ahead, Full};
+use wire::frame::front;
 
 impl Session {
     /// Does what was decided about the command in the backlog, which is answered here, or goes on

@@ -41,6 +41,7 @@ mod one;
 mod plan;
 mod prepared;
 mod relaying;
+pub(super) mod role;
 mod runners;
 mod savepoints;
 pub(crate) mod scattered;
@@ -50,153 +51,29 @@ mod transaction;
 mod values;
 mod warnings;
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use planner::seen::Names;
-use shard::Layout;
 use wire::command::Kind;
 
 use super::Session;
-use super::lost::is_about_transactions;
 use super::phase::Phase;
 use super::state::Past;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::state::Settings;
 
 use super::links::Links;
 use crate::worker::Worker;
+use ::command::is_about_transactions;
 use command::Command;
 pub(crate) use defining::error_text;
 use inner::Inner;
 pub(crate) use naming::shard_hint;
 use plan::Way;
-use prepared::{Statements, names_one};
+use prepared::names_one;
+use role::{Place, Role};
 use scattered::Scattered;
-use transaction::{Transaction, is_about_transaction};
-use warnings::Warnings;
-
-/// The part of a session in statements over sharded tables. Most have none, and all pay for its
-/// size.
-#[derive(Debug, Default)]
-pub(super) struct Role(Option<Box<Part>>);
-
-#[derive(Debug)]
-enum Part {
-    /// A client's session. What it has at shards.
-    Outer(Shards),
-    /// A session at a shard, whose client is an outer session. If it has taken the place of the
-    /// outer session: where that is parked, as the session of this one.
-    Inner(Option<Inner>),
-}
-
-/// What an outer session has at shards.
-#[derive(Debug, Default)]
-pub(super) struct Shards {
-    /// Those that it has used.
-    inner: Vec<Inner>,
-    /// How many it has made.
-    made: u64,
-    /// The transaction that is open.
-    transaction: Transaction,
-    /// What it has prepared.
-    statements: Statements,
-    /// Where its last statement has run.
-    last: Place,
-    /// The warnings of the last statement that had some at several shards.
-    warnings: Box<Warnings>,
-    /// The command in the backlog runs at home.
-    stays_home: bool,
-    /// The layout with which the open transaction has reached its first shard.
-    layout: Option<Arc<Layout>>,
-    /// The inner session, by its serial number, whose server knows what `LAST_INSERT_ID()` is.
-    last_id: Option<u64>,
-    /// How many definitions there had been when the last statement was planned.
-    planned_at: u64,
-    /// The version of definitions when a statement was first prepared at home.
-    prepared_at: Option<u64>,
-    /// Settings for inner sessions of the execution that runs, if they are not those of now.
-    as_then: Option<Rc<Settings>>,
-}
-
-impl Shards {
-    /// Keeps the warnings of the last statement.
-    fn keep_warnings(&mut self, warnings: Warnings) {
-        (*self.warnings, self.last) = (warnings, Place::Shards);
-    }
-
-    /// The next execution has the settings of now. Whether an inner session that ends knows what
-    /// `LAST_INSERT_ID()` is.
-    fn end_as_then(&mut self) -> bool {
-        self.as_then = None;
-        let last = self.last_id;
-        self.inner.iter().any(|inner| inner.is_for_once && Some(inner.serial) == last)
-    }
-
-    /// Drops the inner sessions that were for one execution.
-    fn forget_for_once(&mut self) {
-        let gone: Vec<_> = self.inner.extract_if(.., |inner| inner.is_for_once).collect();
-        self.statements.forget_sites(|serial| gone.iter().any(|inner| inner.serial == serial));
-    }
-}
-
-/// Where a statement runs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Place {
-    /// In the outer session.
-    #[default]
-    Home,
-    /// In the inner session of this hostgroup.
-    Shard(u32),
-    /// In several inner sessions. It has had warnings, which are kept.
-    Shards,
-}
-
-impl Role {
-    /// That of a session at a shard.
-    fn inner() -> Self {
-        Self(Some(Box::new(Part::Inner(None))))
-    }
-
-    /// Whether the session stops when it has run a command.
-    pub(super) fn is_inner(&self) -> bool {
-        matches!(self.0.as_deref(), Some(Part::Inner(_)))
-    }
-
-    /// Whether the next command may be about sharded tables: there are some, or the session has
-    /// used some. If it was looked at, it is not.
-    pub(super) fn looks(&mut self, worker: &Worker) -> bool {
-        match self.0.as_deref_mut() {
-            Some(Part::Outer(shards)) => !std::mem::take(&mut shards.stays_home),
-            Some(Part::Inner(_)) => false,
-            None => worker.has_shards(),
-        }
-    }
-
-    /// The session has taken the place of an outer one, which is in `outer`.
-    fn park(&mut self, outer: Inner) {
-        if let Some(Part::Inner(parked)) = self.0.as_deref_mut() {
-            *parked = Some(outer);
-        }
-    }
-
-    /// The outer session whose place this one has, if it has one's.
-    fn take_parked(&mut self) -> Option<Inner> {
-        if let Some(Part::Inner(parked)) = self.0.as_deref_mut() { parked.take() } else { None }
-    }
-
-    /// What it has at shards.
-    fn shards(&mut self) -> &mut Shards {
-        if !matches!(self.0.as_deref(), Some(Part::Outer(_))) {
-            self.0 = Some(Box::new(Part::Outer(Shards::default())));
-        }
-        match self.0.as_deref_mut() {
-            Some(Part::Outer(shards)) => shards,
-            _ => unreachable!("it was made above"),
-        }
-    }
-}
+use transaction::is_about_transaction;
 
 impl Session {
     /// Finds out where the command in the backlog goes, and has it run there.

@@ -5,8 +5,8 @@ use shard::Table;
 use wire::packet;
 use wire::{Capabilities, Codec as _};
 
-use super::Place;
 use super::command::Command;
+use super::role::Place;
 use super::scattered::Scattered;
 use super::transaction::error_of;
 use crate::ddl::{Record, Running, State, Step, fingerprint};
@@ -14,13 +14,13 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
 use crate::session::Session;
-use crate::session::backlog::front;
 use crate::session::kill::killed_here;
 use crate::session::phase::Phase;
 use crate::state::SCHEMA;
 use observe::running::Measured;
 use scatter::Scatter as Replies;
 use scatter::{Kind as Replied, Relay, Source};
+use wire::frame::front;
 
 /// Errors behind which a server may go on with the statement: the connection to it is lost.
 const IN_DOUBT: [u16; 4] = [1053, 1927, 2013, 9009];

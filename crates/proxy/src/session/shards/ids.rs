@@ -17,7 +17,7 @@ use crate::error::ClientError;
 use crate::limits::IDS_WAIT_MAX;
 use crate::sequences::{Question, Taken};
 use crate::session::Session;
-use crate::session::backlog::front;
+use wire::frame::front;
 
 /// Which of the sessions at a hostgroup asks counters: none that runs statements of the client.
 const SLOT: usize = usize::MAX;

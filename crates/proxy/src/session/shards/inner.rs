@@ -13,7 +13,7 @@ use wire::command::Kind;
 use wire::frame::put_message;
 
 use super::super::links::Links;
-use super::{Place, Role};
+use super::role::{Place, Role};
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::invariant::broken;

@@ -25,10 +25,10 @@ use crate::error::ClientError;
 use crate::gates::TableName;
 use crate::limits::KEYS_BYTES_MAX;
 use crate::session::Session;
-use crate::session::backlog::front;
 use crate::session::phase::Phase;
 use scatter::Scatter as Replies;
 use scatter::{Relay, Source, capabilities_at_shards};
+use wire::frame::front;
 
 /// Why the first rows are not changed.
 type Refused = Vec<u8>;

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use super::{Inner, Part, Role};
+use super::inner::Inner;
+use super::role::{Part, Role};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;

@@ -20,10 +20,10 @@ use wire::reply::End;
 
 use super::super::links::Links;
 use super::super::state::SessionState;
-use super::Place;
 use super::command::Command;
 use super::inner::BUFFER_BYTES;
 use super::moment::Moment;
+use super::role::Place;
 use super::runners::{Opening, Runner, Runners, Unit};
 use super::scattered::{Scattered, has_several_servers};
 use super::transaction::several_servers;

@@ -7,7 +7,8 @@ use wire::frame::{HEADER_LEN, Header};
 
 use super::super::links::Links;
 use super::command::Command;
-use super::{Inner, Place};
+use super::inner::Inner;
+use super::role::Place;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;

@@ -16,11 +16,11 @@ use sql::{Modes, StatementKind};
 
 use super::super::links::Links;
 use super::super::state::SessionState;
-use super::Place;
 use super::command::Command;
 use super::defining::stopped;
 use super::naming::{names_table, of_unknown_charset, prepares_table, refused, shard_hint, unread};
 use super::prepared::Context;
+use super::role::Place;
 use super::scattered::Scattered;
 use super::stored::Named;
 use super::warnings::Question;

@@ -181,7 +181,7 @@ pub(super) fn renumber(payload: &mut [u8], id: u32) {
 
 /// The number and the counts of columns and parameters in the reply to a `COM_STMT_PREPARE`.
 pub(super) fn prepared(reply: &[u8]) -> Option<(u32, u16)> {
-    let payload = crate::session::backlog::front(reply);
+    let payload = wire::frame::front(reply);
     let id = payload.get(1..5)?.try_into().ok().map(u32::from_le_bytes)?;
     let params = payload.get(7..9)?.try_into().ok().map(u16::from_le_bytes)?;
     (payload.first() == Some(&0)).then_some((id, params))

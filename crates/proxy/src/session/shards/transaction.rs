@@ -23,9 +23,9 @@ use wire::packet;
 
 use super::autocommit::keeps_transaction;
 use super::command::Command;
+use super::inner::Inner;
+use super::role::{Place, Transaction};
 use super::runners::join;
-use super::savepoints::Savepoints;
-use super::{Inner, Place};
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -38,19 +38,6 @@ use crate::worker::Worker;
 
 /// What the home says of its part that is rolled back since another one was: error 1213.
 const ROLLED_BACK: [u8; 3] = [0xff, 0xbd, 0x04];
-
-/// What a shard has to hear before its first statement of the open transaction.
-#[derive(Debug, Default)]
-pub(super) struct Transaction {
-    /// The statement that has begun it. `AND CHAIN` begins one without a statement.
-    beginning: Option<Box<[u8]>>,
-    /// Those that it has.
-    savepoints: Savepoints,
-    /// A statement has written at home.
-    wrote_at_home: bool,
-    /// `SET TRANSACTION` has said something of this one alone, which only the home knows.
-    is_special: bool,
-}
 
 /// Whether a statement begins, ends or divides a transaction.
 pub(super) const fn is_about_transaction(what: StatementPlan) -> bool {
@@ -392,6 +379,6 @@ pub(super) fn several_servers(part: &str) -> ClientError {
 
 /// The payload of the error that a reply begins with.
 pub(super) fn error_of(reply: &[u8]) -> Option<Vec<u8>> {
-    let payload = crate::session::backlog::front(reply);
+    let payload = wire::frame::front(reply);
     (payload.first() == Some(&packet::Err::HEADER)).then(|| payload.to_vec())
 }

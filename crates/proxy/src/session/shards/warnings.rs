@@ -10,6 +10,7 @@ use wire::{Capabilities, Codec as _, StatusFlags};
 
 use super::command::Command;
 use super::many::Ended;
+use super::role::{Warning, Warnings};
 use super::runners::Runners;
 use crate::ending::Ending;
 use crate::session::Session;
@@ -31,23 +32,6 @@ const BINARY: u16 = 63;
 
 /// Flags of a count: unsigned, binary.
 const COUNT_FLAGS: u16 = 32 | 128;
-
-/// The warnings of a statement.
-#[derive(Debug, Default)]
-pub(super) struct Warnings {
-    /// Definitions of the columns, as a server sends them.
-    columns: Vec<Vec<u8>>,
-    all: Vec<Warning>,
-    /// How many there were. Servers keep the first ones.
-    count: u64,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Warning {
-    level: Vec<u8>,
-    code: Vec<u8>,
-    text: Vec<u8>,
-}
 
 /// What a statement asks about the warnings before it.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,0 +1,163 @@
+//! The part of a session in statements over sharded tables.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use shard::Layout;
+
+use super::inner::Inner;
+use super::prepared::Statements;
+use super::savepoints::Savepoints;
+use crate::state::Settings;
+use crate::worker::Worker;
+
+/// The part of a session in statements over sharded tables. Most have none, and all pay for its
+/// size.
+#[derive(Debug, Default)]
+pub(in crate::session) struct Role(pub(super) Option<Box<Part>>);
+
+#[derive(Debug)]
+pub(super) enum Part {
+    /// A client's session. What it has at shards.
+    Outer(Shards),
+    /// A session at a shard, whose client is an outer session. If it has taken the place of the
+    /// outer session: where that is parked, as the session of this one.
+    Inner(Option<Inner>),
+}
+
+/// What an outer session has at shards.
+#[derive(Debug, Default)]
+pub(super) struct Shards {
+    /// Those that it has used.
+    pub(super) inner: Vec<Inner>,
+    /// How many it has made.
+    pub(super) made: u64,
+    /// The transaction that is open.
+    pub(super) transaction: Transaction,
+    /// What it has prepared.
+    pub(super) statements: Statements,
+    /// Where its last statement has run.
+    pub(super) last: Place,
+    /// The warnings of the last statement that had some at several shards.
+    pub(super) warnings: Box<Warnings>,
+    /// The command in the backlog runs at home.
+    pub(super) stays_home: bool,
+    /// The layout with which the open transaction has reached its first shard.
+    pub(super) layout: Option<Arc<Layout>>,
+    /// The inner session, by its serial number, whose server knows what `LAST_INSERT_ID()` is.
+    pub(super) last_id: Option<u64>,
+    /// How many definitions there had been when the last statement was planned.
+    pub(super) planned_at: u64,
+    /// The version of definitions when a statement was first prepared at home.
+    pub(super) prepared_at: Option<u64>,
+    /// Settings for inner sessions of the execution that runs, if they are not those of now.
+    pub(super) as_then: Option<Rc<Settings>>,
+}
+
+impl Shards {
+    /// Keeps the warnings of the last statement.
+    pub(super) fn keep_warnings(&mut self, warnings: Warnings) {
+        (*self.warnings, self.last) = (warnings, Place::Shards);
+    }
+
+    /// The next execution has the settings of now. Whether an inner session that ends knows what
+    /// `LAST_INSERT_ID()` is.
+    pub(super) fn end_as_then(&mut self) -> bool {
+        self.as_then = None;
+        let last = self.last_id;
+        self.inner.iter().any(|inner| inner.is_for_once && Some(inner.serial) == last)
+    }
+
+    /// Drops the inner sessions that were for one execution.
+    pub(super) fn forget_for_once(&mut self) {
+        let gone: Vec<_> = self.inner.extract_if(.., |inner| inner.is_for_once).collect();
+        self.statements.forget_sites(|serial| gone.iter().any(|inner| inner.serial == serial));
+    }
+}
+
+/// What a shard has to hear before its first statement of the open transaction.
+#[derive(Debug, Default)]
+pub(super) struct Transaction {
+    /// The statement that has begun it. `AND CHAIN` begins one without a statement.
+    pub(super) beginning: Option<Box<[u8]>>,
+    /// Those that it has.
+    pub(super) savepoints: Savepoints,
+    /// A statement has written at home.
+    pub(super) wrote_at_home: bool,
+    /// `SET TRANSACTION` has said something of this one alone, which only the home knows.
+    pub(super) is_special: bool,
+}
+
+/// The warnings of a statement.
+#[derive(Debug, Default)]
+pub(super) struct Warnings {
+    /// Definitions of the columns, as a server sends them.
+    pub(super) columns: Vec<Vec<u8>>,
+    pub(super) all: Vec<Warning>,
+    /// How many there were. Servers keep the first ones.
+    pub(super) count: u64,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Warning {
+    pub(super) level: Vec<u8>,
+    pub(super) code: Vec<u8>,
+    pub(super) text: Vec<u8>,
+}
+
+/// Where a statement runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the outer session.
+    #[default]
+    Home,
+    /// In the inner session of this hostgroup.
+    Shard(u32),
+    /// In several inner sessions. It has had warnings, which are kept.
+    Shards,
+}
+
+impl Role {
+    /// That of a session at a shard.
+    pub(super) fn inner() -> Self {
+        Self(Some(Box::new(Part::Inner(None))))
+    }
+
+    /// Whether the session stops when it has run a command.
+    pub(in crate::session) fn is_inner(&self) -> bool {
+        matches!(self.0.as_deref(), Some(Part::Inner(_)))
+    }
+
+    /// Whether the next command may be about sharded tables: there are some, or the session has
+    /// used some. If it was looked at, it is not.
+    pub(in crate::session) fn looks(&mut self, worker: &Worker) -> bool {
+        match self.0.as_deref_mut() {
+            Some(Part::Outer(shards)) => !std::mem::take(&mut shards.stays_home),
+            Some(Part::Inner(_)) => false,
+            None => worker.has_shards(),
+        }
+    }
+
+    /// The session has taken the place of an outer one, which is in `outer`.
+    pub(super) fn park(&mut self, outer: Inner) {
+        if let Some(Part::Inner(parked)) = self.0.as_deref_mut() {
+            *parked = Some(outer);
+        }
+    }
+
+    /// The outer session whose place this one has, if it has one's.
+    pub(super) fn take_parked(&mut self) -> Option<Inner> {
+        if let Some(Part::Inner(parked)) = self.0.as_deref_mut() { parked.take() } else { None }
+    }
+
+    /// What it has at shards.
+    pub(super) fn shards(&mut self) -> &mut Shards {
+        if !matches!(self.0.as_deref(), Some(Part::Outer(_))) {
+            self.0 = Some(Box::new(Part::Outer(Shards::default())));
+        }
+        match self.0.as_deref_mut() {
+            Some(Part::Outer(shards)) => shards,
+            _ => unreachable!("it was made above"),
+        }
+    }
+}
