@@ -82,6 +82,7 @@ mod correction;
 mod decided;
 mod digest;
 mod execute;
+mod facts;
 mod fast_forward;
 mod file;
 mod firewall;
@@ -159,6 +160,10 @@ use session::identity::Identity;
 use upstream::Backend;
 use upstream::Copied;
 
+use facts::cache::end_unwatched;
+use facts::places::has_transaction;
+use facts::places::is_fast_forward;
+use facts::records::note_statement_over;
 use flight::Flight;
 use io::Io;
 use links::Links;
@@ -231,7 +236,8 @@ impl Session {
     /// Runs commands until one side ends the session.
     pub(crate) async fn run(&mut self) -> Ending {
         audit::note(&self.worker, &self.control, AuditEvent::ConnectOk(Port::Traffic));
-        let first = if self.is_fast_forward() { Phase::FastForward } else { Phase::Reading };
+        let first =
+            if is_fast_forward(&self.worker, &self.state) { Phase::FastForward } else { Phase::Reading };
         let mut ending = match self.run_phases(first).await {
             Ok(()) => broken("a session that stops for its client"),
             Err(ending) => self.end_of(ending).await,
@@ -270,7 +276,7 @@ impl Session {
                         return Ok(());
                     }
                     // What has taken its place was an inner one when the command ended.
-                    self.control.set_idle(self.worker.now(), self.has_transaction());
+                    self.control.set_idle(self.worker.now(), has_transaction(&self.state, &self.links));
                     Phase::Reading
                 }
                 Phase::Reading if self.control.has_own_limit() => Box::pin(self.read_in_time()).await?,
@@ -372,14 +378,14 @@ impl Session {
     /// The command is over: the flight ends, unless the command goes on, and connections that
     /// nothing binds to the session become idle.
     fn finish(&mut self) -> Phase {
-        self.note_statement_over();
+        note_statement_over(&self.worker, &self.state, &mut self.flight);
         if self.state.past.contains(Past::UNWATCHED) {
-            self.end_unwatched();
+            end_unwatched(&self.worker, &mut self.state);
         }
         self.flight.end_try();
         if !self.links.away.role.is_inner() {
             // What an inner session has run is a part of what its client runs.
-            self.control.set_idle(self.worker.now(), self.has_transaction());
+            self.control.set_idle(self.worker.now(), has_transaction(&self.state, &self.links));
         }
         self.make_idle();
         Phase::Reading
@@ -387,7 +393,7 @@ impl Session {
 
     /// The session waits for its client from now on, in the middle of a command.
     fn set_slow(&self) {
-        self.control.set_slow(self.worker.now(), self.has_transaction());
+        self.control.set_slow(self.worker.now(), has_transaction(&self.state, &self.links));
     }
 
     /// The client may have set how long it may be idle.

@@ -62,8 +62,8 @@ impl Identity {
         attributes.windows(READS_TWO_FRAMES.len()).any(|name| name == READS_TWO_FRAMES)
     }
 
-    /// Whether the client keeps what it is told of columns when a statement is prepared: servers may
-    /// not tell it again.
+    /// Whether the client keeps what it is told of columns when a statement is prepared: servers
+    /// may not tell it again.
     pub const fn keeps_definitions(&self) -> bool {
         self.capabilities.contains(Capabilities::MARIADB_CACHE_METADATA)
     }

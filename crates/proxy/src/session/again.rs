@@ -12,6 +12,7 @@ use wire::reply::{End, Event, Outcome};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::facts::executions::send_once_more;
 use super::hidden::Refused;
 use super::kill::while_waiting;
 use super::lost::command_that_runs;
@@ -132,7 +133,7 @@ impl Session {
             match (self.links.loss(&self.state), refused.command) {
                 (Loss::Nothing, Some(command)) if has_moved => {
                     self.lose_backend();
-                    self.send_once_more(command);
+                    send_once_more(&self.control, &mut self.io, &mut self.flight, command);
                     return Ok(());
                 }
                 (Loss::Transaction, None) if has_moved => {

@@ -8,9 +8,10 @@ use tokio::time::Instant;
 use wire::reply::Event;
 
 use super::Session;
+use super::facts::endings::told_if;
+use super::facts::places::go_on;
 use super::kill::note_shots;
 use super::links::Links;
-use super::pipelined::work_at;
 use super::segments::{At, Wrong, settle};
 use super::state::Past;
 use super::state::settle::Settled;
@@ -32,7 +33,7 @@ impl Session {
         }
         self.control.begin_statement();
         self.relay_answer(seq).await?;
-        while self.go_on() {
+        while go_on(&self.control, &mut self.state, &mut self.links) {
             self.relay_answer(1).await?;
         }
         if let Some(backend) = &self.links.in_use {
@@ -46,15 +47,6 @@ impl Session {
             self.links.release_error(&mut self.state);
         }
         Ok(())
-    }
-
-    /// The server works at the next command that was sent, if there is one.
-    pub(super) fn go_on(&mut self) -> bool {
-        let next = self.links.pipelined.pop();
-        if let Some(next) = &next {
-            work_at(&self.control, &mut self.state, next);
-        }
-        next.is_some()
     }
 
     /// Relays the reply to a command; it begins with sequence id `seq`. Replies behind it that came
@@ -169,7 +161,7 @@ impl Session {
         let Some(backend) = &self.links.in_use else { return no_connection() };
         let server = backend.server().endpoint();
         tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
-        self.told_if(client, &ClientError::server_lost(server))
+        told_if(&self.worker, &self.control, &self.state, client, &ClientError::server_lost(server))
     }
 
     /// The backend wants a file of a statement that loads none. The client gets nothing of what was
@@ -178,7 +170,7 @@ impl Session {
         let Some(backend) = &self.links.in_use else { return no_connection() };
         let server = backend.server().endpoint();
         tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");
-        self.told_if(client, &ClientError::file_not_expected(server))
+        told_if(&self.worker, &self.control, &self.state, client, &ClientError::file_not_expected(server))
     }
 
     /// The backend is gone in the middle of its answer, or what it says is not the protocol.
@@ -196,13 +188,7 @@ impl Session {
         } else {
             ClientError::server_lost(backend.server().endpoint())
         };
-        self.told_if(reply, &error)
-    }
-
-    /// The session ends in an answer. Between two packets of it the client can be told why; within
-    /// one, anything said would look like a part of it.
-    pub(super) fn told_if(&self, reply: Progress, error: &ClientError) -> Ending {
-        if reply.is_between_packets { self.told(error, reply.next_seq) } else { Ending::Silent }
+        told_if(&self.worker, &self.control, &self.state, reply, &error)
     }
 
     /// Ready when the client has taken what it got, and may get more.

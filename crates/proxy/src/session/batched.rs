@@ -13,15 +13,19 @@ use wire::frame::MessageScanner;
 use wire::reply::{End, Event, Outcome};
 
 use super::Session;
+use super::facts::executions::send_once_more;
+use super::flight::Flight;
 use super::hidden::{Batched, Refused};
 use super::route::NEEDS_LAST_ID;
 use super::segments::{At, Part};
+use super::state::SessionState;
 use crate::counts::Counter;
 use crate::limits::BATCHED_BYTES_MAX;
 use crate::state::{Mark, Pin};
+use crate::worker::Worker;
 use reply::withhold::Withhold;
 use session::ran::Ran;
-use upstream::{Candidate, Run};
+use upstream::Candidate;
 
 /// Effects of statements that are not sent together with others, though they may be executed twice.
 const STAYS_ALONE: Effects = NEEDS_LAST_ID.union(Effects::COUNTS_ROWS);
@@ -99,7 +103,7 @@ impl Session {
             return None;
         }
         let batchable =
-            self.worker.upstream.history.is_known(digest).then(|| self.candidate(command)).flatten();
+            self.worker.upstream.history.is_known(digest).then(|| candidate(&self.state, command)).flatten();
         let command = batchable.as_ref().map(|batchable| match batchable.execution {
             None => Rc::clone(&batchable.command),
             // Sent once more, it is for whatever connection has it then.
@@ -108,41 +112,6 @@ impl Session {
         self.flight.begin().batched =
             Some(Batched { digest, command, begun: None, reply: Withhold::default(), is_marred: false });
         batchable
-    }
-
-    /// What the session would send.
-    fn candidate(&self, command: Command<'_>) -> Option<Candidate> {
-        if command.kind == Kind::Query {
-            return Some(self.state.candidate(command.packet().into(), None));
-        }
-        let (packet, execution) = self.state.execution(command)?;
-        Some(self.state.candidate(packet, Some(Rc::new(execution))))
-    }
-
-    /// The command is sent, or was with those of others.
-    pub(super) fn note_command_sent(&mut self, is_together: bool) {
-        if let Some(batched) = self.flight.as_mut().and_then(|flight| flight.batched.as_mut()) {
-            if is_together {
-                self.worker.counts.note(Counter::Together);
-            }
-            (batched.begun, batched.reply) = (Some(Instant::now()), Withhold::new(is_together));
-        }
-    }
-
-    /// The statement is over.
-    pub(super) fn note_statement_over(&mut self) {
-        let batched = self.flight.as_mut().and_then(|flight| flight.batched.take());
-        let Some(batched @ Batched { begun: Some(begun), .. }) = batched else { return };
-        let is_marred =
-            batched.is_marred
-                || self.state.last.ran.end.is_none_or(|end| {
-                    !matches!(end, End::Ok { warnings: 0, .. } | End::Eof { warnings: 0, .. })
-                });
-        let time = begun.elapsed();
-        self.worker
-            .upstream
-            .history
-            .note(batched.digest, Run { time, bytes: batched.reply.bytes(), is_marred });
     }
 
     /// A statement that was sent together with others has left something to ask about, which is
@@ -158,7 +127,7 @@ impl Session {
         if self.links.is_promised() {
             self.make_idle();
         }
-        self.send_once_more(command);
+        send_once_more(&self.control, &mut self.io, &mut self.flight, command);
     }
 
     /// Those to whom the connection in use is promised do not get it, nor can the session keep it
@@ -171,11 +140,6 @@ impl Session {
         }
     }
 
-    /// Whether the statement that runs was sent together with others.
-    pub(super) fn is_together(&self) -> bool {
-        self.flight.batched.as_ref().is_some_and(|batched| batched.reply.is_on())
-    }
-
     /// The connection was taken over with a command that was sent already, and now something else
     /// has to be done first.
     pub(super) fn leave_batch(&mut self) {
@@ -185,5 +149,31 @@ impl Session {
             }
             self.lose_backend();
         }
+    }
+}
+
+/// What the session would send.
+fn candidate(state: &SessionState, command: Command<'_>) -> Option<Candidate> {
+    if command.kind == Kind::Query {
+        return Some(state.candidate(command.packet().into(), None));
+    }
+    let (packet, execution) = state.execution(command)?;
+    Some(state.candidate(packet, Some(Rc::new(execution))))
+}
+
+/// The command is sent, or was with those of others.
+pub(super) fn note_command_sent(worker: &Worker, flight: &mut Flight, is_together: bool) {
+    if let Some(batched) = flight.as_mut().and_then(|flight| flight.batched.as_mut()) {
+        if is_together {
+            worker.counts.note(Counter::Together);
+        }
+        (batched.begun, batched.reply) = (Some(Instant::now()), Withhold::new(is_together));
+    }
+}
+
+impl Flight {
+    /// Whether the statement that runs was sent together with others.
+    pub(super) fn is_together(&self) -> bool {
+        self.batched.as_ref().is_some_and(|batched| batched.reply.is_on())
     }
 }

@@ -8,11 +8,16 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::decided::Decided;
+use super::facts::causal::{awaited_for, has_to_see, is_bound_to};
+use super::io::Io;
+use super::links::Links;
 use super::prepare::NotPrepared;
+use super::state::SessionState;
 use super::stop::Stop;
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::worker::Worker;
 use reply::columns::Columns;
 use session::places::Came;
 use upstream::Full;
@@ -121,7 +126,10 @@ impl Session {
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
         let home = self.state.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
-        let may_go = |home: &u32| *home != self.state.here && self.may_run_elsewhere(kind, decided);
+        let may_go = |home: &u32| {
+            *home != self.state.here
+                && may_run_elsewhere(&self.worker, &self.state, &self.links, kind, decided)
+        };
         let elsewhere = home.filter(may_go);
         match why {
             NotPrepared::Lost(error) => return Err(self.set_up_failed(kind, &error, decided).await),
@@ -139,26 +147,13 @@ impl Session {
             }
             NotPrepared::Refused(_) if kind == Kind::StmtFetch => self.refuse_fetch(id).await?,
             NotPrepared::Refused(refusal) if kind.answer() != Answer::None => {
-                self.keep_types();
+                self.io.keep_types(&mut self.state);
                 self.answer_here(kind, &refusal).await?;
                 self.state.note_error(self.links.state_mut());
             }
             _ => self.refuse_statement(kind, id).await?,
         }
         Err(Stop::Answered)
-    }
-
-    /// Whether the command in the backlog may run where its statement was prepared, instead of at
-    /// the backend in use. An execution may not if the session is bound to that backend, or if it
-    /// must see what other servers may lack.
-    fn may_run_elsewhere(&self, kind: Kind, decided: &Decided) -> bool {
-        let (session, here) = (self.links.session(&self.state), self.state.here);
-        let is_bound =
-            self.links.stays(&self.state, decided) || !session.autocommit || self.is_bound_to(here);
-        let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
-        let must_see =
-            || self.has_to_see(decided).is_some() || !self.awaited_for(verdict, here).tokens.is_empty();
-        kind != Kind::StmtExecute || !is_bound && !must_see()
     }
 
     /// Brings the command in the backlog to the hostgroup where its statement was prepared; the
@@ -186,13 +181,6 @@ impl Session {
         {
             let columns = prepared.columns();
             self.flight.begin().taps.set_columns(Some(Columns::new(caps, cursor, columns)));
-        }
-    }
-
-    /// Takes note of the types in the execution in the backlog, which no server gets.
-    pub(super) fn keep_types(&mut self) {
-        if let Some(command) = self.io.command(self.state.identity.capabilities) {
-            self.state.keep_types(command);
         }
     }
 
@@ -226,6 +214,35 @@ impl Session {
         match kind {
             Kind::StmtExecute => self.refuse_and_keep(kind, &ClientError::NeedReprepare).await,
             _ => self.refuse_here(kind, &ClientError::UnknownStatement { id }).await,
+        }
+    }
+}
+
+/// Whether the command in the backlog may run where its statement was prepared, instead of at
+/// the backend in use. An execution may not if the session is bound to that backend, or if it
+/// must see what other servers may lack.
+fn may_run_elsewhere(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    kind: Kind,
+    decided: &Decided,
+) -> bool {
+    let (session, here) = (links.session(state), state.here);
+    let is_bound = links.stays(state, decided) || !session.autocommit || is_bound_to(state, links, here);
+    let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
+    let must_see = || {
+        has_to_see(worker, state, links, decided).is_some()
+            || !awaited_for(worker, state, verdict, here).tokens.is_empty()
+    };
+    kind != Kind::StmtExecute || !is_bound && !must_see()
+}
+
+impl Io {
+    /// Takes note of the types in the execution in the backlog, which no server gets.
+    pub(super) fn keep_types(&mut self, state: &mut SessionState) {
+        if let Some(command) = self.command(state.identity.capabilities) {
+            state.keep_types(command);
         }
     }
 }

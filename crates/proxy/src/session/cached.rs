@@ -11,34 +11,32 @@ use std::task::Context;
 use std::time::Duration;
 
 use cache::stats::RowKey;
-use cache::{Form, Joined, Miss, Moment, Refusal, RowCounts, Waiter};
+use cache::{Joined, Miss, Moment, Refusal, RowCounts, Waiter};
 use command::{Command, Copied};
 use route::{CachePolicy, Cached, Route, Source as By};
 use tokio::time::Instant;
-use wire::Capabilities;
 use wire::command::Kind;
 
 use super::Session;
-use super::cached_answer::{Look, STATUS};
+use super::cached_answer::Look;
 use super::cached_asked::Asked;
 use super::cached_fresh::Fresh;
 use super::decided::Decided;
+use super::facts::cache::{await_proof, join, learn_known, missed, send_to_target, style};
+use super::facts::records::{note_traced_here, place_of_hit};
+use super::flight::Flight;
+use super::io::Io;
 use super::kill::while_waiting;
 use super::phase::Phase;
-use crate::cached::Style;
+use super::state::SessionState;
+use crate::control::Control;
 use crate::counted::{Ended, note_time};
 use crate::ending::Ending;
 use crate::state::substitute::Counted;
 use crate::worker::Worker;
 use observe::running::Measured;
-use session::tier::Tier;
 
 impl Session {
-    /// Whether the command that was decided about is looked up in the cache.
-    pub(super) fn asks_cache(&self) -> bool {
-        self.flight.decided.as_ref().is_some_and(Decided::is_cached)
-    }
-
     /// Answers the command that `input` begins with from the cache, or has it go on to its target.
     /// If it is to wait for another session's query, its route stays as it is.
     pub(super) fn ask_cache(
@@ -52,12 +50,19 @@ impl Session {
         };
         match self.cache_key(command, &decided) {
             Err(refusal) => refuse(&mut decided, refusal),
-            Ok(asked) => match self.look_up(&asked, self.worker.arrival_us(&asked)) {
+            Ok(asked) => match look_up(&self.worker, &self.state, &asked, self.worker.arrival_us(&asked)) {
                 Look::Hit(rows, bytes) => {
                     self.begin_hit(command, &decided, rows, bytes);
-                    self.end_hit(rows);
+                    self.control.end_hit(&self.worker, rows);
                     if command.kind == Kind::Query {
-                        self.learn_known(command.payload(), decided, asked);
+                        learn_known(
+                            &self.worker,
+                            &self.state,
+                            &self.links,
+                            command.payload(),
+                            decided,
+                            asked,
+                        );
                     }
                     let later = input.get(command.packet().len()..).unwrap_or_default();
                     self.io.backlog.extend_from_slice(later);
@@ -67,7 +72,7 @@ impl Session {
                     let passed = self.state.rows_passed(command, &decided);
                     self.send_missed(command.kind, asked, leader, passed, &mut decided);
                 }
-                Look::Pass => self.send_to_target(&asked, &mut decided),
+                Look::Pass => send_to_target(&self.state, &asked, &mut decided),
                 Look::Wait(_) | Look::Prove(_) => {}
             },
         }
@@ -90,24 +95,21 @@ impl Session {
         let (begun, since_us) = (Instant::now(), self.worker.uptime_us());
         let mut known: Option<Asked> = None;
         loop {
-            let asked = known
-                .take()
-                .filter(|asked| self.worker.is_known_still(asked))
-                .map_or_else(|| self.cache_key(command, decided), Ok);
-            let asked = match asked {
+            let before = known.take().filter(|asked| self.worker.is_known_still(asked));
+            let asked = match before.map_or_else(|| self.cache_key(command, decided), Ok) {
                 Ok(asked) => asked,
                 Err(refusal) => {
                     refuse(decided, refusal);
                     return Ok(false);
                 }
             };
-            let waiter = match self.look_up(&asked, since_us) {
+            let waiter = match look_up(&self.worker, &self.state, &asked, since_us) {
                 Look::Hit(rows, bytes) => {
                     self.begin_hit(command, decided, rows, bytes);
                     self.skip_command().await?;
                     let answer = self.worker.cached.written().to_vec();
                     self.write_to_client(&answer).await?;
-                    self.end_hit(rows);
+                    self.control.end_hit(&self.worker, rows);
                     return Ok(true);
                 }
                 Look::Miss(leader) => {
@@ -116,7 +118,7 @@ impl Session {
                     return Ok(false);
                 }
                 Look::Pass => {
-                    self.send_to_target(&asked, decided);
+                    send_to_target(&self.state, &asked, decided);
                     return Ok(false);
                 }
                 look @ (Look::Wait(_) | Look::Prove(_)) => look,
@@ -125,14 +127,19 @@ impl Session {
             self.release_to_wait();
             self.show_waiting();
             let (landed, miss) = match waiter {
-                Look::Prove(source) => (self.await_proof(&source, since_us, deadline).await?, Miss::Behind),
+                Look::Prove(source) => {
+                    let proof =
+                        await_proof(&self.control, &mut self.io, &self.state, &source, since_us, deadline);
+                    (proof.await?, Miss::Behind)
+                }
                 Look::Wait(waiter) => {
                     self.worker.counts.cache.borrow_mut().waited(asked.row);
-                    (self.await_leader(&waiter, deadline).await?, Miss::Absent)
+                    let leader = await_leader(&self.control, &mut self.io, &self.state, &waiter, deadline);
+                    (leader.await?, Miss::Absent)
                 }
                 _ => (Some(false), Miss::Absent),
             };
-            self.end_running();
+            self.control.end_running(&self.worker, &self.links);
             self.take_back();
             match landed {
                 Some(true) => known = (miss == Miss::Behind).then_some(asked),
@@ -148,84 +155,6 @@ impl Session {
                     return Ok(true);
                 }
             }
-        }
-    }
-
-    /// Waits for the answer to another session's query; false if it has not come in time. Nothing
-    /// if the session's query is killed meanwhile.
-    async fn await_leader(&mut self, waiter: &Waiter, deadline: Instant) -> Result<Option<bool>, Ending> {
-        let waiting = pin!(tokio::time::timeout_at(deadline, poll_fn(|cx| waiter.poll(cx))));
-        let caps = self.state.identity.capabilities;
-        let landed = while_waiting(&self.control, &mut self.io.sock, caps, waiting).await?;
-        Ok(landed.map(|in_time| in_time.is_ok()))
-    }
-
-    /// Looks for the answer to a query that has come at `since_us`.
-    fn look_up(&self, asked: &Asked, since_us: u64) -> Look {
-        let (worker, now_ms) = (&*self.worker, self.worker.uptime_ms());
-        let cache = &worker.shared.cache;
-        let mut stats = worker.counts.cache.borrow_mut();
-        if let Some(proof) = asked.said.proof.filter(|_| !asked.is_proven) {
-            // Sessions of the same account wait for the one that proves it.
-            return self.join(asked, (proof, now_ms), Miss::Unproven, &mut stats);
-        }
-        let fresh = self.worker.freshness(asked, since_us);
-        if fresh == Fresh::Behind {
-            stats.missed(asked.row, Miss::Behind);
-            return Look::Miss(None);
-        }
-        let allows = |moment: Moment| cache.versions.allows(&asked.said.scope, moment);
-        if let Some(source) = asked.source.as_ref().filter(|_| fresh == Fresh::Awaited) {
-            // The first level is not looked at: it may have what the store has no more.
-            return match cache.store.peek(asked.key, now_ms, asked.life, allows) {
-                Ok(_) => Look::Prove(Arc::clone(source)),
-                Err(miss) => self.missed(asked, now_ms, miss, &mut stats),
-            };
-        }
-        let what = (&**cache, asked.key, now_ms, asked.life);
-        match worker.cached.look_up(what, allows, self.style(fresh.exact_us())) {
-            Ok(found) => {
-                // While one session fetches it anew, the others get what there is.
-                let joined = found.refresh.then(|| cache.flights.join(asked.key, now_ms));
-                if let Some(Joined::Leader(leader)) = joined {
-                    stats.missed(asked.row, Miss::Expired);
-                    return Look::Miss(Some(leader));
-                }
-                stats.hit(asked.row, found.served);
-                Look::Hit(found.rows, found.served.bytes)
-            }
-            Err(miss) => self.missed(asked, now_ms, miss, &mut stats),
-        }
-    }
-
-    /// Writes the answer behind those in the worker's buffer, if the first level has it and it is
-    /// this fresh. Returns the numbers of its rows and bytes.
-    pub(super) fn answer_near(&self, asked: &Asked, fresh: Fresh) -> Option<(RowCounts, usize)> {
-        let Fresh::Enough(exact_us) = fresh else { return None };
-        let (worker, now_ms) = (&*self.worker, self.worker.uptime_ms());
-        let allows = |moment| worker.shared.cache.versions.allows(&asked.said.scope, moment);
-        let what = (asked.key, now_ms, asked.life);
-        let found = worker.cached.look_near(what, allows, self.style(exact_us))?;
-        worker.counts.cache.borrow_mut().hit(asked.row, found.served);
-        Some((found.rows, found.served.bytes))
-    }
-
-    /// How the client gets answers that are [exact](session::tier::Age::exact_us) as of then.
-    pub(super) fn style(&self, exact_us: Option<u64>) -> Style {
-        Style {
-            form: self.form(),
-            status: (self.state.status & STATUS).bits(),
-            tells_age: self.state.identity.tier == Tier::Told,
-            exact_us,
-        }
-    }
-
-    /// The form of replies to the client.
-    pub(super) fn form(&self) -> Form {
-        if self.state.identity.capabilities.contains(Capabilities::DEPRECATE_EOF) {
-            Form::Ok
-        } else {
-            Form::Eof
         }
     }
 
@@ -248,22 +177,84 @@ impl Session {
             self.state.flag_in = flag;
         }
         self.state.keep_types(command);
-        let place = self.place_of_hit(command, decided);
-        let measured = self.measure_as(command, decided.plan.statement());
+        let place = place_of_hit(&self.worker, &self.control, &mut self.state, command, decided);
+        let measured = self.control.measure_as(&self.worker, command, decided.plan.statement());
         let bytes = command.payload_len();
         let measured = Measured { digest: decided.digest(), log: decided.log(), place, bytes, ..measured };
         let text = if self.worker.logs() { self.state.shown(&self.worker, command) } else { &[] };
-        self.begin_running(measured, text);
-        self.note_traced_here(command, Some(decided));
+        self.control.begin_running(&self.worker, measured, text);
+        note_traced_here(&self.worker, &self.control, &self.state, command, Some(decided));
         self.control.running.add_answered(answered);
         self.links.hide_last_result(&mut self.state);
         self.state.last.counted = Counted { changed: -1, found: rows.found.into() };
     }
+}
 
+/// Waits for the answer to another session's query; false if it has not come in time. Nothing
+/// if the session's query is killed meanwhile.
+async fn await_leader(
+    control: &Control,
+    io: &mut Io,
+    state: &SessionState,
+    waiter: &Waiter,
+    deadline: Instant,
+) -> Result<Option<bool>, Ending> {
+    let waiting = pin!(tokio::time::timeout_at(deadline, poll_fn(|cx| waiter.poll(cx))));
+    let caps = state.identity.capabilities;
+    let landed = while_waiting(control, &mut io.sock, caps, waiting).await?;
+    Ok(landed.map(|in_time| in_time.is_ok()))
+}
+
+/// Looks for the answer to a query that has come at `since_us`.
+fn look_up(worker: &Worker, state: &SessionState, asked: &Asked, since_us: u64) -> Look {
+    let (worker, now_ms) = (worker, worker.uptime_ms());
+    let cache = &worker.shared.cache;
+    let mut stats = worker.counts.cache.borrow_mut();
+    if let Some(proof) = asked.said.proof.filter(|_| !asked.is_proven) {
+        // Sessions of the same account wait for the one that proves it.
+        return join(worker, state, asked, (proof, now_ms), Miss::Unproven, &mut stats);
+    }
+    let fresh = worker.freshness(asked, since_us);
+    if fresh == Fresh::Behind {
+        stats.missed(asked.row, Miss::Behind);
+        return Look::Miss(None);
+    }
+    let allows = |moment: Moment| cache.versions.allows(&asked.said.scope, moment);
+    if let Some(source) = asked.source.as_ref().filter(|_| fresh == Fresh::Awaited) {
+        // The first level is not looked at: it may have what the store has no more.
+        return match cache.store.peek(asked.key, now_ms, asked.life, allows) {
+            Ok(_) => Look::Prove(Arc::clone(source)),
+            Err(miss) => missed(worker, state, asked, now_ms, miss, &mut stats),
+        };
+    }
+    let what = (&**cache, asked.key, now_ms, asked.life);
+    match worker.cached.look_up(what, allows, style(state, fresh.exact_us())) {
+        Ok(found) => {
+            // While one session fetches it anew, the others get what there is.
+            let joined = found.refresh.then(|| cache.flights.join(asked.key, now_ms));
+            if let Some(Joined::Leader(leader)) = joined {
+                stats.missed(asked.row, Miss::Expired);
+                return Look::Miss(Some(leader));
+            }
+            stats.hit(asked.row, found.served);
+            Look::Hit(found.rows, found.served.bytes)
+        }
+        Err(miss) => missed(worker, state, asked, now_ms, miss, &mut stats),
+    }
+}
+
+impl Flight {
+    /// Whether the command that was decided about is looked up in the cache.
+    pub(super) fn asks_cache(&self) -> bool {
+        self.decided.as_ref().is_some_and(Decided::is_cached)
+    }
+}
+
+impl Control {
     /// The answer is on its way.
-    pub(super) fn end_hit(&self, rows: RowCounts) {
-        note_time(&self.worker, &self.control, Ended::FromCache { rows: rows.sent.into() });
-        self.control.running.rest(&self.worker.shown);
+    pub(super) fn end_hit(&self, worker: &Worker, rows: RowCounts) {
+        note_time(worker, self, Ended::FromCache { rows: rows.sent.into() });
+        self.running.rest(&worker.shown);
     }
 }
 

@@ -1,19 +1,14 @@
 //! Whether what the query cache holds is new enough for a query, by the binary log of its server.
 
-use std::pin::pin;
 use std::sync::Arc;
 
 use cache::{Refusal, Source};
 use config::CacheMode;
 use pool::Server;
 use route::CachePolicy;
-use tokio::time::Instant;
 use upstream::Target;
 
-use super::Session;
 use super::cached_asked::Asked;
-use super::kill::while_waiting;
-use crate::ending::Ending;
 use crate::worker::Worker;
 
 /// How far the changes are known that others have made.
@@ -32,22 +27,6 @@ impl Fresh {
     /// So many microseconds ago at most the answer is exact, if that is known.
     pub(super) const fn exact_us(self) -> Option<u64> {
         if let Self::Enough(exact_us) = self { exact_us } else { None }
-    }
-}
-
-impl Session {
-    /// Waits until all is known that was written before `since_us`; false if that does not become
-    /// known in time. Nothing if the session's query is killed meanwhile.
-    pub(super) async fn await_proof(
-        &mut self,
-        source: &Source,
-        since_us: u64,
-        deadline: Instant,
-    ) -> Result<Option<bool>, Ending> {
-        let waiting = pin!(tokio::time::timeout_at(deadline, source.wait(since_us)));
-        let caps = self.state.identity.capabilities;
-        let ended = while_waiting(&self.control, &mut self.io.sock, caps, waiting).await?;
-        Ok(ended.map(Result::unwrap_or_default))
     }
 }
 

@@ -82,7 +82,7 @@ impl Session {
         let passed_on_ms = if self.state.identity.tier == Tier::Told { PROOF_PASSED_ON_MS } else { 0 };
         Ok(Asked {
             row: row(policy, decided),
-            key: self.with_text(key, command, decided)?.finish(),
+            key: with_text(&self.state, key, command, decided)?.finish(),
             life: Life { ttl_ms: policy.ttl_ms, soft_ttl_ms: policy.soft_ttl_ms, stale_ms: policy.stale_ms },
             how,
             source,
@@ -92,53 +92,52 @@ impl Session {
             said,
         })
     }
+}
 
-    /// The key with the text that is sent, and the values with their types if it is prepared.
-    fn with_text(
-        &self,
-        key: KeyBuilder,
-        command: Command<'_>,
-        decided: &Decided,
-    ) -> Result<KeyBuilder, Refusal> {
-        let (state, caps) = (&*self.state, command.caps);
-        let Reading { no_backslash_escapes, two_byte_quotes } = state.reading();
-        let modes = Modes { no_backslash_escapes, ..Modes::default() };
-        let plain = |text| if two_byte_quotes { text } else { trimmed(text, modes) };
-        if command.kind == Kind::Query {
-            if command.has_attributes() {
-                return Err(Refusal::Attributes);
-            }
-            let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
-            return Ok(key.number(0).part(plain(rewritten.unwrap_or_else(|| command.text()))));
-        }
-        let execution = command.execution().ok_or(Refusal::NotRead)?;
-        let prepared = state.prepared.as_ref().and_then(|all| all.get(execution.statement_id));
-        let prepared =
-            prepared.filter(|one| !one.is_at_home() && !one.has_parts() && !command.opens_cursor());
-        let prepared = prepared.ok_or(Refusal::Cursor)?;
-        let text = prepared.what.text.as_deref().ok_or(Refusal::NotRead)?;
-        if prepared.what.modes != state.modes() {
-            return Err(Refusal::UnknownSession);
-        }
-        let count = prepared.params();
-        let params = execution.params(count, caps).map_err(|_| Refusal::NotRead)?;
-        if params.count > count.into() {
+/// The key with the text that is sent, and the values with their types if it is prepared.
+fn with_text(
+    state: &SessionState,
+    key: KeyBuilder,
+    command: Command<'_>,
+    decided: &Decided,
+) -> Result<KeyBuilder, Refusal> {
+    let (state, caps) = (state, command.caps);
+    let Reading { no_backslash_escapes, two_byte_quotes } = state.reading();
+    let modes = Modes { no_backslash_escapes, ..Modes::default() };
+    let plain = |text| if two_byte_quotes { text } else { trimmed(text, modes) };
+    if command.kind == Kind::Query {
+        if command.has_attributes() {
             return Err(Refusal::Attributes);
         }
-        let own = params.types_without_attributes(count, caps);
-        let types = own.or(prepared.types().map(|(types, _)| types));
-        let types = types.or((count == 0).then_some(&[])).ok_or(Refusal::NotRead)?;
-        if ExecuteParams::type_codes(types, count, caps).any(|code| code & 0x7FFF == TIME) {
-            // Where it meets a date it becomes one of today.
-            return Err(Refusal::Volatile);
-        }
-        let key = key.number(1).part(plain(text)).part(params.nulls).part(types).part(params.values);
-        if !state.identity.keeps_definitions() {
-            return Ok(key);
-        }
-        // Of such an execution the server leaves out columns that the client knows.
-        Ok(key.number(prepared.definitions().ok_or(Refusal::KeepsColumns)?))
+        let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
+        return Ok(key.number(0).part(plain(rewritten.unwrap_or_else(|| command.text()))));
     }
+    let execution = command.execution().ok_or(Refusal::NotRead)?;
+    let prepared = state.prepared.as_ref().and_then(|all| all.get(execution.statement_id));
+    let prepared = prepared.filter(|one| !one.is_at_home() && !one.has_parts() && !command.opens_cursor());
+    let prepared = prepared.ok_or(Refusal::Cursor)?;
+    let text = prepared.what.text.as_deref().ok_or(Refusal::NotRead)?;
+    if prepared.what.modes != state.modes() {
+        return Err(Refusal::UnknownSession);
+    }
+    let count = prepared.params();
+    let params = execution.params(count, caps).map_err(|_| Refusal::NotRead)?;
+    if params.count > count.into() {
+        return Err(Refusal::Attributes);
+    }
+    let own = params.types_without_attributes(count, caps);
+    let types = own.or(prepared.types().map(|(types, _)| types));
+    let types = types.or((count == 0).then_some(&[])).ok_or(Refusal::NotRead)?;
+    if ExecuteParams::type_codes(types, count, caps).any(|code| code & 0x7FFF == TIME) {
+        // Where it meets a date it becomes one of today.
+        return Err(Refusal::Volatile);
+    }
+    let key = key.number(1).part(plain(text)).part(params.nulls).part(types).part(params.values);
+    if !state.identity.keeps_definitions() {
+        return Ok(key);
+    }
+    // Of such an execution the server leaves out columns that the client knows.
+    Ok(key.number(prepared.definitions().ok_or(Refusal::KeepsColumns)?))
 }
 
 impl Worker {

@@ -11,8 +11,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::cached_answer::{Known, STATUS};
-use super::cached_asked::Asked;
-use super::decided::Decided;
+use super::facts::cache::answer_near;
 use super::phase::Phase;
 use crate::ending::Ending;
 use crate::limits::CACHE_KNOWN_AGE_MAX_MS;
@@ -34,11 +33,15 @@ impl Session {
             && let Some(known) = self.worker.cached.known(command.payload())
             && now_ms.saturating_sub(known.since_ms) < CACHE_KNOWN_AGE_MAX_MS
             && self.is_as(&known)
-            && let Some((rows, bytes)) =
-                self.answer_near(&known.asked, self.worker.freshness(&known.asked, u64::MAX))
+            && let Some((rows, bytes)) = answer_near(
+                &self.worker,
+                &self.state,
+                &known.asked,
+                self.worker.freshness(&known.asked, u64::MAX),
+            )
         {
             self.begin_hit(command, &known.decided, rows, bytes);
-            self.end_hit(rows);
+            self.control.end_hit(&self.worker, rows);
             if let Some(orders) = &known.decided.orders {
                 self.worker.routing.borrow().count(&orders.verdict);
             }
@@ -71,33 +74,5 @@ impl Session {
             && self.flight.decided.is_none()
             && self.flight.paused.is_none()
             && self.worker.shared.cache.proven.epoch() == known.asked.epoch
-    }
-
-    /// Remembers what was found out about a text that was answered from the cache.
-    pub(super) fn learn_known(&self, payload: &[u8], decided: Decided, asked: Asked) {
-        let state = &*self.state;
-        let routing = self.worker.routing.borrow();
-        let is_always = decided.orders.as_ref().is_some_and(|orders| {
-            orders.is_always && orders.text.is_none() && orders.verdict.next_query_flag_in.is_none()
-        });
-        let is_screened = routing.routes().firewall.is_some() || routing.routes().injections.is_some();
-        if !is_always || is_screened || !self.links.is_unpinned() || !self.links.away.others.is_empty() {
-            return;
-        }
-        self.worker.cached.learn(Known {
-            payload: payload.into(),
-            settings: Rc::clone(state.shared_settings()),
-            account: Rc::clone(&state.account),
-            caller: Arc::clone(&state.caller),
-            capabilities: self.state.identity.capabilities,
-            collation: self.state.identity.collation,
-            was_reset: state.was_reset(),
-            client_addr: state.client_addr.clone(),
-            flag_in: state.flag_in,
-            status: state.status & (STATUS | StatusFlags::IN_TRANSACTION),
-            since_ms: self.worker.uptime_ms(),
-            decided,
-            asked,
-        });
     }
 }

@@ -2,74 +2,23 @@
 //! stored.
 
 use cache::stats::{RowKey, Stats};
-use cache::{Doorkeeper, Joined, Key, Leader, Miss, NotStored, Outcome, depends_on_values};
+use cache::{Doorkeeper, Leader, NotStored, Outcome, depends_on_values};
 use command::Command;
-use route::Route;
 use sql::{FoundRows, Modes, Offset};
 use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::Session;
-use super::cached_answer::Look;
 use super::cached_asked::Asked;
 use super::decided::Decided;
+use super::facts::cache::{form, send_to_target};
 use super::state::SessionState;
 use crate::state::Setting;
 use crate::worker::Worker;
 use reply::cache_fill::{CacheFill, Filling};
 
 impl Session {
-    /// The answer is not there, because of `miss`: what becomes of the query.
-    pub(super) fn missed(&self, asked: &Asked, now_ms: u64, miss: Miss, stats: &mut Stats) -> Look {
-        if miss == Miss::Invalidated {
-            let cause = self.worker.shared.cache.versions.last_cause(&asked.said.scope);
-            stats.invalidated(asked.row, cause);
-        }
-        match self.worker.passes(asked, now_ms, stats) {
-            // If no server answers, it is needed.
-            Some(reason) if !self.worker.has_stale(asked, now_ms) => {
-                stats.missed(asked.row, miss);
-                stats.not_stored(asked.row, reason);
-                Look::Pass
-            }
-            _ => self.join(asked, (asked.key, now_ms), miss, stats),
-        }
-    }
-
-    /// The answer is not there, because of `miss`: one session of those that ask by this key
-    /// fetches it.
-    pub(super) fn join(
-        &self,
-        asked: &Asked,
-        (key, now_ms): (Key, u64),
-        miss: Miss,
-        stats: &mut Stats,
-    ) -> Look {
-        match self.worker.shared.cache.flights.join(key, now_ms) {
-            Joined::Waiter(waiter) if asked.how.policy.timeout_ms > 0 => Look::Wait(waiter),
-            joined => {
-                stats.missed(asked.row, miss);
-                let is_unanswered = matches!(joined, Joined::Unanswered);
-                if let Some((rows, bytes)) = is_unanswered.then(|| self.look_stale(asked, now_ms)).flatten() {
-                    stats.stale(asked.row);
-                    return Look::Hit(rows, bytes);
-                }
-                Look::Miss(if let Joined::Leader(leader) = joined { Some(leader) } else { None })
-            }
-        }
-    }
-
-    /// The command goes to its target.
-    pub(super) fn send_to_target(&self, asked: &Asked, decided: &mut Decided) {
-        let Some(mut target) = decided.route.target() else { return };
-        if asked.how.policy.mode.sees_own_writes() && target.is_split {
-            // Replicas get own writes later.
-            target.hostgroup = self.state.account.default_hostgroup;
-        }
-        decided.route = Route::One(target);
-    }
-
     /// The command goes to its target, and its reply is copied. An `OFFSET` passes so many rows by.
     pub(super) fn send_missed(
         &mut self,
@@ -79,7 +28,7 @@ impl Session {
         passed: Result<u64, NotStored>,
         decided: &mut Decided,
     ) {
-        self.send_to_target(&asked, decided);
+        send_to_target(&self.state, &asked, decided);
         let Asked { key, life, said, how, source, row, is_proven, epoch, .. } = asked;
         if decided.unseen().is_some() {
             // What is behind its tables is asked for behind this reply, so the next one is kept. An
@@ -112,7 +61,7 @@ impl Session {
             life,
             scope: said.scope.clone(),
             moment,
-            form: self.form(),
+            form: form(&self.state),
             has_columns: !(kind == Kind::StmtExecute && self.state.identity.keeps_definitions()),
             max: how.policy.answer_bytes_max,
             stores_empty: how.policy.stores_empty,

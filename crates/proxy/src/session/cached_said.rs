@@ -4,16 +4,16 @@
 //! [Memo]: cache::Memo
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use cache::{About, Key, Name, Reading as Reads, Refusal, Said, Scope, Validity};
 use config::{CacheMode, CacheScope};
-use route::{Cached, Source, Tables, may_quote_names};
+use route::{Cached, Source, may_quote_names};
 use sql::Modes;
 use wire::StatusFlags;
 
 use super::Session;
 use super::decided::Decided;
+use super::facts::cache::tables_of;
 use super::state::SessionState;
 use crate::cached::Policy;
 use crate::routing::Reading;
@@ -51,7 +51,7 @@ impl Session {
         let moment = cache.versions.moment(&Scope::of_definitions());
         let reading = self.reading(who.account, who.hostgroups[1], text, decided);
         let until_ms = reading.as_ref().map_or(u64::MAX, |reading| reading.until_ms);
-        let said = Rc::new(self.find_out(who, text, decided, how, reading));
+        let said = Rc::new(find_out(&self.worker, &self.state, who, text, decided, how, reading));
         let is_certain = said.refusal != Some(Refusal::NotLearnt);
         if let Some((about, moment)) = about.zip(moment).filter(|_| is_certain) {
             let validity = Validity { epoch, moment, until_ms };
@@ -59,76 +59,73 @@ impl Session {
         }
         said
     }
+}
 
-    fn find_out(
-        &self,
-        who: &Who,
-        text: &[u8],
-        decided: &Decided,
-        how: &Cached,
-        reading: Option<Reads>,
-    ) -> Said {
-        let (cache, policy) = (&*self.worker.shared.cache, &how.policy);
-        if let Err(refusal) = judge(reading.as_ref(), policy.mode) {
-            return Said::refused(refusal);
-        }
-        if reading.as_ref().is_some_and(|reading| self.state.takes_today(reading, text, decided)) {
-            return Said::refused(Refusal::Volatile);
-        }
-        // A view may depend on the account.
-        let may_share = reading.is_some() && policy.scope == CacheScope::Proven && !may_quote_names(text);
-        let proof = self.telling_digest(decided).filter(|_| may_share).map(|digest| {
-            let proof = cache.keys.builder().key(who.account).key(who.class);
-            proof.number(who.hostgroups[0].into()).number(digest).finish()
-        });
-        let mut scope = self.scope_of(text, decided, how, reading);
-        if proof.is_some() {
-            // An account that proves the digest after a change may not have read what was before.
-            scope.add_definitions();
-        }
-        Said::new(scope, proof)
+fn find_out(
+    worker: &Worker,
+    state: &SessionState,
+    who: &Who,
+    text: &[u8],
+    decided: &Decided,
+    how: &Cached,
+    reading: Option<Reads>,
+) -> Said {
+    let (cache, policy) = (&*worker.shared.cache, &how.policy);
+    if let Err(refusal) = judge(reading.as_ref(), policy.mode) {
+        return Said::refused(refusal);
     }
+    if reading.as_ref().is_some_and(|reading| state.takes_today(reading, text, decided)) {
+        return Said::refused(Refusal::Volatile);
+    }
+    // A view may depend on the account.
+    let may_share = reading.is_some() && policy.scope == CacheScope::Proven && !may_quote_names(text);
+    let proof = telling_digest(worker, state, decided).filter(|_| may_share).map(|digest| {
+        let proof = cache.keys.builder().key(who.account).key(who.class);
+        proof.number(who.hostgroups[0].into()).number(digest).finish()
+    });
+    let mut scope = scope_of(worker, state, text, decided, how, reading);
+    if proof.is_some() {
+        // An account that proves the digest after a change may not have read what was before.
+        scope.add_definitions();
+    }
+    Said::new(scope, proof)
+}
 
-    /// The digest of a statement, if it tells all that privileges are checked for.
-    fn telling_digest(&self, decided: &Decided) -> Option<u64> {
-        let routing = self.worker.routing.borrow();
-        let digest = routing.routes().sound(decided.digest(), decided.screened.clear);
-        digest.filter(|_| self.worker.digest_tells_names(&self.state, decided))
-    }
+/// The digest of a statement, if it tells all that privileges are checked for.
+fn telling_digest(worker: &Worker, state: &SessionState, decided: &Decided) -> Option<u64> {
+    let routing = worker.routing.borrow();
+    let digest = routing.routes().sound(decided.digest(), decided.screened.clear);
+    digest.filter(|_| worker.digest_tells_names(state, decided))
+}
 
-    /// The tables of a statement that comes with this text, unless rules have rewritten it.
-    pub(super) fn tables_of(&self, text: &[u8], decided: &Decided) -> Arc<Tables> {
-        let routing = self.worker.routing.borrow();
-        match decided.orders.as_ref().and_then(|orders| orders.text.as_deref()) {
-            Some(rewritten) => Arc::new(Tables::of(rewritten)),
-            // What is remembered by the digest is of the text as it came.
-            None if decided.is_rewritten => Arc::new(Tables::of(text)),
-            None => routing.tables(decided.digest(), decided.screened.clear, text),
+/// What the answer is invalidated by.
+fn scope_of(
+    worker: &Worker,
+    state: &SessionState,
+    text: &[u8],
+    decided: &Decided,
+    how: &Cached,
+    reading: Option<Reads>,
+) -> Scope {
+    let mut scope = Scope::new();
+    scope.add(Name::User(state.caller.user()).hash());
+    if let Some(Source::Rule(id)) = how.policy.source {
+        scope.add(Name::Rule(id).hash());
+    }
+    if let Some(digest) = decided.digest() {
+        scope.add(Name::Digest(digest).hash());
+    }
+    for table in &tables_of(worker, text, decided).reads {
+        let schema = table.schema.as_deref().map_or(state.caller.schema(), str::as_bytes);
+        scope.add(Name::Table(schema, table.name.as_bytes()).hash());
+    }
+    if how.policy.mode.sees_own_writes() {
+        match reading {
+            Some(reading) if !reading.is_open => scope.add_writes_to(&reading.tables),
+            _ => scope.add_any_write(),
         }
     }
-
-    /// What the answer is invalidated by.
-    fn scope_of(&self, text: &[u8], decided: &Decided, how: &Cached, reading: Option<Reads>) -> Scope {
-        let mut scope = Scope::new();
-        scope.add(Name::User(self.state.caller.user()).hash());
-        if let Some(Source::Rule(id)) = how.policy.source {
-            scope.add(Name::Rule(id).hash());
-        }
-        if let Some(digest) = decided.digest() {
-            scope.add(Name::Digest(digest).hash());
-        }
-        for table in &self.tables_of(text, decided).reads {
-            let schema = table.schema.as_deref().map_or(self.state.caller.schema(), str::as_bytes);
-            scope.add(Name::Table(schema, table.name.as_bytes()).hash());
-        }
-        if how.policy.mode.sees_own_writes() {
-            match reading {
-                Some(reading) if !reading.is_open => scope.add_writes_to(&reading.tables),
-                _ => scope.add_any_write(),
-            }
-        }
-        scope
-    }
+    scope
 }
 
 impl Worker {

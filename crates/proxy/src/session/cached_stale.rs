@@ -1,12 +1,13 @@
 //! Answers that are older than their time to live, for the case that no server answers
 //! (`stale_if_error_ms`).
 
-use cache::{Hit, RowCounts};
+use cache::Hit;
 
 use super::Session;
 use super::cached_answer::Stale;
 use super::cached_asked::Asked;
 use super::decided::Decided;
+use super::facts::cache::take_stale;
 use crate::counted::{Ended, note_time};
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -14,14 +15,6 @@ use crate::state::substitute::Counted;
 use crate::worker::Worker;
 
 impl Session {
-    /// Writes the stale answer for a query that no server has answered lately into the worker's
-    /// buffer, if there is one. Returns the numbers of its rows and bytes.
-    pub(super) fn look_stale(&self, asked: &Asked, now_ms: u64) -> Option<(RowCounts, usize)> {
-        let hit = self.worker.find_stale(asked, now_ms)?;
-        self.worker.cached.write(&hit, self.style(None));
-        Some((hit.answer.rows(), self.worker.cached.written().len()))
-    }
-
     /// Answers the command in the backlog with a stale answer, since `error` says that no server
     /// answers. False if there is none.
     pub(super) async fn answer_stale(
@@ -34,11 +27,14 @@ impl Session {
         }
         let command = self.io.command(self.state.identity.capabilities).map(|command| command.copied());
         let Some(command) = command else { return Ok(false) };
-        let Some(Stale { packets, rows }) = self.take_stale(error) else { return Ok(false) };
+        let Some(Stale { packets, rows }) = take_stale(&self.worker, &self.state, &mut self.flight, error)
+        else {
+            return Ok(false);
+        };
         self.begin_hit(command.command(), decided, rows, packets.len());
         self.skip_command().await?;
         self.write_to_client(&packets).await?;
-        self.end_hit(rows);
+        self.control.end_hit(&self.worker, rows);
         Ok(true)
     }
 
@@ -50,27 +46,13 @@ impl Session {
         self.links.hide_last_result(&mut self.state);
         self.state.last.counted = Counted { changed: -1, found: rows.found.into() };
         note_time(&self.worker, &self.control, Ended::FromCache { rows: rows.sent.into() });
-        self.end_running();
+        self.control.end_running(&self.worker, &self.links);
         Ok(())
-    }
-
-    /// The stale answer for the command whose reply was to be stored. Those that wait for the reply
-    /// get the same.
-    pub(super) fn take_stale(&mut self, error: &ClientError) -> Option<Stale> {
-        let now_ms = self.worker.uptime_ms();
-        let taps = &mut self.flight.as_mut()?.taps;
-        let Hit { answer, age_ms, .. } = taps.fill()?.stale(now_ms)?;
-        taps.take_fill()?.end_stale(now_ms);
-        let (connection, error) = (self.state.identity.connection_id, error.logged());
-        tracing::warn!(connection, %error, age_ms, "no server answers: the client gets a stale answer");
-        let mut packets = Vec::new();
-        self.style(None).write(&answer, age_ms, &mut packets);
-        Some(Stale { packets, rows: answer.rows() })
     }
 }
 
 impl Worker {
-    fn find_stale(&self, asked: &Asked, now_ms: u64) -> Option<Hit> {
+    pub(super) fn find_stale(&self, asked: &Asked, now_ms: u64) -> Option<Hit> {
         if asked.how.policy.mode.sees_all_writes() {
             return None;
         }

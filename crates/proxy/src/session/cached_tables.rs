@@ -16,10 +16,12 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::decided::Decided;
+use super::facts::cache::tables_of;
 use super::links::Links;
 use super::relations::can_be_asked_for;
 use super::state::SessionState;
 use super::to_learn::ToLearn;
+use crate::control::Control;
 use crate::ending::Ending;
 use crate::relations::Relation;
 use crate::state::Pin;
@@ -41,13 +43,13 @@ impl Session {
         if !self.worker.settings().judge_tables {
             return None;
         }
-        let tables = self.tables_of(text, decided);
+        let tables = tables_of(&self.worker, text, decided);
         let cache = &self.worker.shared.cache;
         let reads = self.state.with_schemas(&tables.reads);
         let mut reading =
             cache.catalog.reading(self.worker.sight_of(account, hostgroup), &cache.versions, reads);
         reading.is_open |= !self.links.names_all(&self.state, text, &tables);
-        self.want(hostgroup, std::mem::take(&mut reading.to_ask));
+        self.control.want(&self.worker, hostgroup, std::mem::take(&mut reading.to_ask));
         Some(reading)
     }
 
@@ -73,7 +75,7 @@ impl Session {
             // A server executes it in the schema in which it was prepared.
             what.text.as_deref().filter(|_| what.modes == self.state.modes())?
         };
-        let tables = self.tables_of(text, decided);
+        let tables = tables_of(&self.worker, text, decided);
         if !self.links.names_all(&self.state, text, &tables) || names_written && tables.writes.is_empty() {
             return None;
         }
@@ -82,16 +84,8 @@ impl Session {
         let reads = self.state.with_schemas(&tables.reads);
         let written =
             cache.catalog.written(self.worker.sight(&self.state, hostgroup), &cache.versions, writes, &reads);
-        self.want(hostgroup, written.to_ask);
+        self.control.want(&self.worker, hostgroup, written.to_ask);
         written.tables
-    }
-
-    /// These definitions are to be asked for.
-    fn want(&self, hostgroup: u32, tables: Vec<Table>) {
-        let mut tables = tables.into_iter().filter(is_askable).peekable();
-        if tables.peek().is_some() {
-            self.worker.cached.want(self.control.id(), hostgroup, tables);
-        }
     }
 
     /// Asks the server whether what it gives sessions at their beginning lets answers be kept, if
@@ -186,6 +180,16 @@ impl Session {
             self.worker.shared.cache.learn(learnt, now_ms);
         }
         Ok(more)
+    }
+}
+
+impl Control {
+    /// These definitions are to be asked for.
+    fn want(&self, worker: &Worker, hostgroup: u32, tables: Vec<Table>) {
+        let mut tables = tables.into_iter().filter(is_askable).peekable();
+        if tables.peek().is_some() {
+            worker.cached.want(self.id(), hostgroup, tables);
+        }
     }
 }
 

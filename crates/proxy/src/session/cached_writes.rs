@@ -6,9 +6,7 @@
 //! and counts from before the `COMMIT` is sent. Where it is not known, the write is one to all
 //! tables.
 
-use std::sync::Arc;
-
-use cache::{Cache, Scope, Writing};
+use cache::{Scope, Writing};
 use command::Command;
 use route::StatementPlan;
 use sql::StatementKind;
@@ -17,9 +15,13 @@ use wire::reply::Event;
 
 use super::Session;
 use super::decided::Decided;
+use super::facts::cache::{forget_before, tables_of};
+use super::flight::Flight;
 use super::relations::defines;
 use super::segments::At;
-use super::state::Past;
+use super::state::{Past, SessionState};
+use crate::control::Control;
+use crate::worker::Worker;
 
 /// What may change rows.
 const WRITES: Effects = Effects::WRITES.union(Effects::UNKNOWN).union(Effects::FUNCTION);
@@ -65,9 +67,9 @@ impl Session {
             return;
         }
         if self.state.past.contains(Past::WROTE) {
-            self.add_write();
+            add_write(&self.worker, &self.control, &mut self.flight);
         }
-        if let Some(changes) = self.begin_definition(command, decided) {
+        if let Some(changes) = begin_definition(&self.worker, &mut self.state, command, decided) {
             self.flight.begin().taps.add_write(changes);
         }
     }
@@ -96,86 +98,85 @@ impl Session {
         }
     }
 
-    /// What a statement does to definitions and privileges, if it may.
-    fn begin_definition(&mut self, command: Command<'_>, decided: &Decided) -> Option<Writing> {
-        let plan = decided.plan;
-        let text = self.state.text_of(command);
-        let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-        // What comes from a variable may be anything; values of an EXECUTE are none of that.
-        let is_text =
-            plan.kind == StatementKind::Prepare || plan.kind == StatementKind::Execute && has(b"immediate");
-        let may_name = OF_PRIVILEGES.into_iter().any(has) || is_text && has(b"@");
-        let cache = &self.worker.shared.cache;
-        let changes = if self.changes_privileges(plan, text, may_name, decided) {
-            Some(Writing::of_privileges(cache))
-        } else if may_define(plan) {
-            Some(Writing::of_definitions(cache))
-        } else {
-            None
-        };
-        if plan.kind == StatementKind::Prepare && may_name {
-            self.state.past.insert(Past::PREPARED_PRIVILEGES);
-        }
-        changes
-    }
-
-    /// A command without a reply is over that may have been a write, and that the cache was not
-    /// told of.
-    #[cold]
-    pub(super) fn end_unwatched(&mut self) {
-        self.state.past.remove(Past::UNWATCHED);
-        forget_before(&self.worker.shared.cache);
-    }
-
     /// The open transaction is being committed.
     pub(super) fn note_commit(&mut self) {
         if self.state.past.contains(Past::WROTE) && self.worker.shared.cache.watches_writes() {
-            self.add_write();
+            add_write(&self.worker, &self.control, &mut self.flight);
         }
     }
+}
 
-    fn add_write(&mut self) {
-        let scope = match self.worker.cached.written.borrow().get(&self.control.id()) {
-            Some(tables) => Scope::of_write(tables),
-            None => Scope::of_unknown_write(),
-        };
-        let write = Writing::of_rows(&self.worker.shared.cache, scope);
-        self.flight.begin().taps.add_write(write);
+/// What a statement does to definitions and privileges, if it may.
+fn begin_definition(
+    worker: &Worker,
+    state: &mut SessionState,
+    command: Command<'_>,
+    decided: &Decided,
+) -> Option<Writing> {
+    let plan = decided.plan;
+    let text = state.text_of(command);
+    let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    // What comes from a variable may be anything; values of an EXECUTE are none of that.
+    let is_text =
+        plan.kind == StatementKind::Prepare || plan.kind == StatementKind::Execute && has(b"immediate");
+    let may_name = OF_PRIVILEGES.into_iter().any(has) || is_text && has(b"@");
+    let cache = &worker.shared.cache;
+    let changes = if changes_privileges(worker, state, plan, text, may_name, decided) {
+        Some(Writing::of_privileges(cache))
+    } else if may_define(plan) {
+        Some(Writing::of_definitions(cache))
+    } else {
+        None
+    };
+    if plan.kind == StatementKind::Prepare && may_name {
+        state.past.insert(Past::PREPARED_PRIVILEGES);
     }
+    changes
+}
 
-    /// Whether a statement may change what accounts may read.
-    /// `may_name`: it has words of statements about privileges.
-    fn changes_privileges(
-        &self,
-        plan: StatementPlan,
-        text: &[u8],
-        may_name: bool,
-        decided: &Decided,
-    ) -> bool {
-        use StatementKind as Of;
-        let is_server = |schema: &[u8]| schema.eq_ignore_ascii_case(b"mysql");
-        let writes_there = || {
-            let tables = self.tables_of(text, decided);
-            tables.writes.iter().any(|table| {
-                is_server(table.schema.as_deref().map_or(self.state.caller.schema(), str::as_bytes))
-            })
-        };
-        match plan.kind {
-            Of::Grant
-            | Of::Revoke
-            | Of::CreateUser
-            | Of::DropUser
-            | Of::CreateView
-            | Of::AlterView
-            | Of::DropView
-            | Of::Define
-            | Of::Flush => true,
-            // `SET DEFAULT ROLE`, `SET GLOBAL mandatory_roles`.
-            Of::Set => may_name && plan.effects.contains(Effects::WRITES),
-            Of::Execute => may_name || self.state.past.contains(Past::PREPARED_PRIVILEGES),
-            _ if plan.several || plan.effects.contains(Effects::UNKNOWN) => may_name,
-            _ => plan.effects.contains(Effects::WRITES) && writes_there(),
-        }
+fn add_write(worker: &Worker, control: &Control, flight: &mut Flight) {
+    let scope = match worker.cached.written.borrow().get(&control.id()) {
+        Some(tables) => Scope::of_write(tables),
+        None => Scope::of_unknown_write(),
+    };
+    let write = Writing::of_rows(&worker.shared.cache, scope);
+    flight.begin().taps.add_write(write);
+}
+
+/// Whether a statement may change what accounts may read.
+/// `may_name`: it has words of statements about privileges.
+fn changes_privileges(
+    worker: &Worker,
+    state: &SessionState,
+    plan: StatementPlan,
+    text: &[u8],
+    may_name: bool,
+    decided: &Decided,
+) -> bool {
+    use StatementKind as Of;
+    let is_server = |schema: &[u8]| schema.eq_ignore_ascii_case(b"mysql");
+    let writes_there = || {
+        let tables = tables_of(worker, text, decided);
+        tables
+            .writes
+            .iter()
+            .any(|table| is_server(table.schema.as_deref().map_or(state.caller.schema(), str::as_bytes)))
+    };
+    match plan.kind {
+        Of::Grant
+        | Of::Revoke
+        | Of::CreateUser
+        | Of::DropUser
+        | Of::CreateView
+        | Of::AlterView
+        | Of::DropView
+        | Of::Define
+        | Of::Flush => true,
+        // `SET DEFAULT ROLE`, `SET GLOBAL mandatory_roles`.
+        Of::Set => may_name && plan.effects.contains(Effects::WRITES),
+        Of::Execute => may_name || state.past.contains(Past::PREPARED_PRIVILEGES),
+        _ if plan.several || plan.effects.contains(Effects::UNKNOWN) => may_name,
+        _ => plan.effects.contains(Effects::WRITES) && writes_there(),
     }
 }
 
@@ -187,15 +188,6 @@ impl At<'_> {
         let is_over = matches!(event, Event::Done(_)) && self.pipelined.is_empty();
         self.state.past.set(Past::UNWATCHED, !is_over);
         forget_before(&self.worker.shared.cache);
-    }
-}
-
-/// A write of which the cache was not told may be done. Answers that were stored while it ran may
-/// be from before it.
-fn forget_before(cache: &Arc<Cache>) {
-    if cache.watches_writes() {
-        // It may have changed a definition or a privilege as well.
-        Writing::of_privileges(cache).end();
     }
 }
 

@@ -20,6 +20,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::decided::Decided;
+use super::facts::causal::is_bound_to;
 use super::kill::while_waiting;
 use super::links::Links;
 use super::state::SessionState;
@@ -67,21 +68,6 @@ struct Patience {
 }
 
 impl Session {
-    /// What the command in the backlog must see, if that matters for where it goes.
-    pub(super) fn has_to_see(&self, decided: &Decided) -> Option<Fresh> {
-        let orders = decided.orders.as_ref()?;
-        self.worker
-            .fresh_for(&self.state, &orders.verdict)
-            .filter(|_| !self.links.stays(&self.state, decided))
-    }
-
-    /// Whether the session has left something in this hostgroup that its statements need, so that
-    /// no other server will do.
-    pub(super) fn is_bound_to(&self, hostgroup: u32) -> bool {
-        let session = self.links.session(&self.state);
-        session.locked_on == Some(hostgroup) || session.hold.is_some_and(|(_, at)| at == hostgroup)
-    }
-
     /// Gets to a server that has what must be seen: where no reader of a pair has, its writer does
     /// the command; servers of others are waited for.
     pub(super) async fn reach_caught_up(
@@ -115,7 +101,7 @@ impl Session {
         }
         let limit = settings.variables.connect_timeout_server_max;
         let patience = Patience { kind, fresh, hostgroup, limit, end: Instant::now() + limit };
-        let is_bound = self.is_bound_to(hostgroup);
+        let is_bound = is_bound_to(&self.state, &self.links, hostgroup);
         let writer = self.worker.routing.borrow().routes().pairs.writer(hostgroup).filter(|_| !is_bound);
         // Who is bound needs only the server that it has.
         let first = if is_bound { Look::CaughtUp } else { look(&self.worker, hostgroup, &fresh) };
@@ -189,7 +175,7 @@ impl Session {
         let over = pin!(timeout_at(*end, over));
         let waited =
             while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, over).await?;
-        self.end_running();
+        self.control.end_running(&self.worker, &self.links);
         if fresh.max_lag.is_some() {
             let waited = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
             self.worker.counts.note(Counter::LagDelayed);

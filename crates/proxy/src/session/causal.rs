@@ -7,22 +7,20 @@
 //! ([`causal_ahead`](super::causal_ahead)).
 
 use command::Command;
-use config::CausalReads;
 use gtid::Gtid;
-use route::{Verdict, Writes};
-use session::causal::own::{Own, Proof};
+use route::Verdict;
+use session::causal::own::Proof;
 use session::causal::question::Reply;
-use session::causal::tokens::Scope;
 use wire::command::Kind;
 
 use super::Session;
 use super::awaited::{Awaited, Known};
 use super::decided::{Decided, Next};
+use super::facts::causal::{awaited, is_bound_to, known, note_application, writer_for};
 use super::kill::killed_here;
 use super::links::Links;
 use super::state::SessionState;
 use super::stop::Stop;
-use crate::causal::{is_writer_of, machine};
 use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::fresh::{Fresh, named};
@@ -35,116 +33,6 @@ const CAUSAL_SCOPE: &[u8] = b"causal_scope";
 const ATTRIBUTE_BYTES_MAX: usize = 250;
 
 impl Session {
-    /// Whether the connection in use may lack writes that the command must see, so that its server
-    /// has to be asked first.
-    #[inline]
-    pub(super) fn may_lack_writes(&self, decided: &Decided) -> bool {
-        self.state.gtids.as_ref().is_some_and(|gtids| gtids.own.is_some()) && self.lacks_proof(decided)
-    }
-
-    fn lacks_proof(&self, decided: &Decided) -> bool {
-        let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
-        let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
-        if verdict.is_some_and(|verdict| verdict.causal_scope.is_some())
-            || own.is_some_and(Own::names_application)
-        {
-            // Its scope, and that of its write, is another one than that of the statement before.
-            return true;
-        }
-        let scope = self.causal_scope_of(verdict);
-        // Another connection than the one in use has proven nothing.
-        let backend = self.links.in_use.as_ref().filter(|_| self.is_at(decided));
-        let opened = backend.map(|backend| backend.connection().opened().into_std());
-        let Some(writer) = self.writer_for(decided).filter(|_| scope != CausalReads::Off) else {
-            return false;
-        };
-        let is_proven = |opened| own.is_none_or(|own| own.is_proven(scope, writer, opened));
-        // What others have found out is enough: the statement need not be set up for that.
-        let is_known = || self.known(&self.awaited_for(verdict, writer)) == Known::Has;
-        !opened.is_some_and(|opened| is_proven(opened) || is_known())
-    }
-
-    /// Whose writes a statement must see.
-    fn causal_scope_of(&self, verdict: Option<&Verdict>) -> CausalReads {
-        let said = verdict.and_then(|verdict| verdict.causal_reads);
-        said.unwrap_or_else(|| self.state.identity.causal_reads())
-    }
-
-    /// The hostgroup of the writers that may do a command as well, if it goes to a reader.
-    fn writer_for(&self, decided: &Decided) -> Option<u32> {
-        let hostgroup = decided.target()?;
-        let writer = self.worker.routing.borrow().routes().pairs.writer(hostgroup);
-        writer.filter(|_| {
-            !self.links.stays(&self.state, decided) && !self.worker.settings().is_writer(hostgroup)
-        })
-    }
-
-    /// Whether the command may have to see writes that its server lacks.
-    pub(super) fn awaits_writes(&self, decided: &Decided) -> bool {
-        let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
-        self.may_lack_writes(decided)
-            || verdict.is_some_and(|verdict| self.worker.asked_gtid(&self.state, verdict).is_some())
-    }
-
-    /// A statement is being sent to a server that has what the statement must see.
-    #[inline]
-    pub(super) fn note_causal(&mut self, decided: &Decided) {
-        if self.state.gtids.as_ref().is_some_and(|gtids| gtids.own.is_some()) {
-            self.note_application(decided);
-            let scope = self.causal_scope_of(decided.orders.as_ref().map(|orders| &orders.verdict));
-            if scope != CausalReads::Off && self.writer_for(decided).is_some() {
-                self.worker.counts.note(Counter::CausalReads);
-            }
-        }
-    }
-
-    /// The statement belongs to the application that a hint names.
-    fn note_application(&mut self, decided: &Decided) {
-        let goes_on = self.state.in_transaction() || self.links.open_elsewhere().is_some();
-        let Some(own) = self.state.gtids.as_mut().and_then(|gtids| gtids.own.as_mut()) else { return };
-        let named = decided.orders.as_ref().and_then(|orders| orders.verdict.causal_scope.as_deref());
-        let tokens = &self.worker.shared.causal.tokens;
-        let named = named.map(|name| tokens.of(Scope::application(name.as_bytes())));
-        own.name_application(named, goes_on);
-    }
-
-    /// What a statement must see at a reader, for EXPLAIN ROUTE.
-    pub(super) fn explain_writes(&self, verdict: &Verdict, hostgroup: u32) -> Option<Writes> {
-        let writer = self.worker.routing.borrow().routes().pairs.writer(hostgroup)?;
-        let Awaited { tokens, scope, .. } = self.awaited_for(Some(verdict), writer);
-        if tokens.is_empty() {
-            return None;
-        }
-        let shared = &self.worker.shared;
-        let servers = shared.upstream.pool.explain(hostgroup, shared.uptime());
-        let servers = servers.into_iter().map(|one| one.server);
-        let applied = &shared.causal.applied;
-        let known = servers.filter(|server| applied.says(&server.endpoint().endpoint, &tokens));
-        Some(Writes {
-            gtids: tokens.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
-            scope: if scope == CausalReads::Off { "statement" } else { scope.word() },
-            wait_ms: self.worker.settings().causal.wait.as_millis(),
-            known: known.map(|server| server.endpoint().to_string()).collect(),
-        })
-    }
-
-    /// What the command in the backlog must see, if it goes to a reader.
-    pub(super) fn awaited(&self, decided: &Decided) -> Option<Awaited> {
-        let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
-        Some(self.awaited_for(verdict, self.writer_for(decided)?))
-    }
-
-    /// What a statement must see at a reader of these writers.
-    pub(super) fn awaited_for(&self, verdict: Option<&Verdict>, writer: u32) -> Awaited {
-        let named = verdict.and_then(|verdict| self.worker.asked_gtid(&self.state, verdict));
-        let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
-        let scope = own.map_or(CausalReads::Off, |_| self.causal_scope_of(verdict));
-        let version = own.map_or(0, |own| own.version(scope));
-        let mut tokens = own.map(|own| own.tokens(scope, writer)).unwrap_or_default();
-        tokens.merge(&named.into_iter().collect());
-        Awaited { tokens, scope, writer, version }
-    }
-
     /// Gets to a server that has what the command in the backlog must see: what `fresh` says, and
     /// acknowledged writes.
     pub(super) async fn reach_seeing(
@@ -153,7 +41,7 @@ impl Session {
         fresh: Option<Fresh>,
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
-        self.note_application(decided);
+        note_application(&self.worker, &mut self.state, &self.links, decided);
         let reached = match fresh {
             Some(fresh) => self.reach_caught_up(kind, fresh, decided).await?,
             None => self.reach_reader(decided).await?,
@@ -169,10 +57,12 @@ impl Session {
         decided: &mut Decided,
         reached: u32,
     ) -> Result<u32, Stop> {
-        let Some(awaited) = self.awaited(decided).filter(|_| reached == decided.hostgroup()) else {
+        let Some(awaited) = awaited(&self.worker, &self.state, &self.links, decided)
+            .filter(|_| reached == decided.hostgroup())
+        else {
             return Ok(reached);
         };
-        if self.known(&awaited) == Known::Has {
+        if known(&self.worker, &self.state, &self.links, &awaited) == Known::Has {
             return Ok(reached);
         }
         if self.may_ask_ahead(kind, decided) {
@@ -188,7 +78,9 @@ impl Session {
     /// get at the moment.
     async fn reach_reader(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup();
-        match self.writer_for(decided).filter(|_| !self.is_bound_to(hostgroup)) {
+        match writer_for(&self.worker, &self.state, &self.links, decided)
+            .filter(|_| !is_bound_to(&self.state, &self.links, hostgroup))
+        {
             Some(writer) if self.worker.shared.upstream.pool.is_any(hostgroup, |_| true).is_none() => {
                 self.leave_to(writer, decided).await
             }
@@ -215,7 +107,7 @@ impl Session {
         if reply != Reply::Lacks {
             return Ok(hostgroup);
         }
-        if self.is_bound_to(hostgroup) {
+        if is_bound_to(&self.state, &self.links, hostgroup) {
             let limit = self.worker.settings().causal.wait;
             let why = "the server to which the session is bound lacks writes that it must see";
             let error = ClientError::no_backend(hostgroup, limit, &why);
@@ -238,29 +130,12 @@ impl Session {
         }
         Err(self.refuse_here(kind, &ClientError::Interrupted).await.into())
     }
-
-    /// What is known of the server of the connection in use. What is found is remembered.
-    pub(super) fn known(&self, awaited: &Awaited) -> Known {
-        let Some(backend) = &self.links.in_use else { return Known::Unsure };
-        let (server, link) = (&backend.server().endpoint().endpoint, backend.connection());
-        let (shared, opened) = (&self.worker.shared, link.opened().into_std());
-        let applied = &shared.causal.applied;
-        let has = awaited.tokens.is_empty()
-            || applied.has(&machine(server, link), opened, awaited.tokens.iter())
-            || is_writer_of(&shared.upstream, server, awaited.writer);
-        if has {
-            self.links.remember(&self.state, awaited);
-            Known::Has
-        } else {
-            Known::Unsure
-        }
-    }
 }
 
 impl Worker {
     /// The transaction that a hint or a rule names, if servers are asked for it: where readers of
     /// binary logs tell what servers have, these count, but they do not tell MariaDB's.
-    fn asked_gtid(&self, state: &SessionState, verdict: &Verdict) -> Option<Gtid> {
+    pub(super) fn asked_gtid(&self, state: &SessionState, verdict: &Verdict) -> Option<Gtid> {
         let has_readers = self.settings().causal.has_readers;
         let gtid = named(verdict, |hostgroup| state.last_gtid(hostgroup));
         gtid.filter(|gtid| !has_readers || matches!(gtid, Gtid::MariaDb(_)))

@@ -17,7 +17,11 @@ use wire::frame::MessageScanner;
 use super::Session;
 use super::awaited::{Awaited, Known};
 use super::decided::{Decided, Next};
+use super::facts::causal::{awaited, is_bound_to, known, note_answer, question_for};
+use super::facts::records::note_internal;
 use super::internal_query::NoAnswer;
+use super::io::Io;
+use super::state::SessionState;
 use super::state::prepared::Prepared;
 use super::stop::Stop;
 use crate::ending::Ending;
@@ -40,30 +44,12 @@ impl Session {
             && decided.is_plain_read()
             && is_alone
             && self.state.trace.is_none()
-            && self.is_one_command(kind)
-            && !self.is_bound_to(decided.hostgroup())
+            && self.io.is_one_command(&self.state, kind)
+            && !is_bound_to(&self.state, &self.links, decided.hostgroup())
             && self.links.loss(&self.state) == Loss::Nothing
             && !self.worker.settings().causal.wait.is_zero()
             && self.links.connection().is_some_and(upstream::Connection::may_pipeline)
             && !self.links.is_reader_late(&self.worker)
-    }
-
-    /// Whether the backlog is one whole command, which is short and all that its server needs.
-    fn is_one_command(&self, kind: Kind) -> bool {
-        let front = self.io.front();
-        let is_complete = match kind {
-            Kind::Query => true,
-            Kind::StmtExecute => {
-                let prepared = self.state.prepared.as_ref().zip(statement_id(front));
-                let has_parts = prepared.and_then(|(all, id)| all.get(id)).is_some_and(Prepared::has_parts);
-                !opens_cursor(front) && !has_parts
-            }
-            _ => false,
-        };
-        let backlog = &self.io.backlog;
-        let ends_it =
-            || MessageScanner::new(0).scan(backlog).is_ok_and(|scan| scan.done && scan.len == backlog.len());
-        is_complete && backlog.len() <= BEHIND_SETUP_MAX && ends_it()
     }
 
     /// Has the server of the connection in use, or the writer, show what the command in the backlog
@@ -80,8 +66,10 @@ impl Session {
 
     /// The same; the hostgroup of the server.
     async fn see_ahead(&mut self, kind: Kind, decided: &mut Decided) -> Result<u32, Stop> {
-        let Some(awaited) = self.awaited(decided) else { return Ok(decided.hostgroup()) };
-        if self.known(&awaited) == Known::Has {
+        let Some(awaited) = awaited(&self.worker, &self.state, &self.links, decided) else {
+            return Ok(decided.hostgroup());
+        };
+        if known(&self.worker, &self.state, &self.links, &awaited) == Known::Has {
             return Ok(decided.hostgroup());
         }
         let (begun, wait) = (Instant::now(), self.worker.settings().causal.wait);
@@ -128,7 +116,9 @@ impl Session {
         awaited: &Awaited,
         decided: &mut Decided,
     ) -> Result<Reply, Stop> {
-        let Some(question) = self.question(awaited, Duration::ZERO) else { return Ok(Reply::Lacks) };
+        let Some(question) = question_for(&self.state, &self.links, awaited, Duration::ZERO) else {
+            return Ok(Reply::Lacks);
+        };
         let wait = self.worker.settings().causal.wait;
         let limit = self.worker.limit_of_answer(wait);
         let capabilities = self.state.identity.capabilities;
@@ -144,8 +134,8 @@ impl Session {
         });
         let answer = match asked.await? {
             Ok(reply) => {
-                self.note_internal(&reply);
-                self.note_answer(awaited, &question, &reply)
+                note_internal(&self.worker, &mut self.state, &mut self.links, &reply);
+                note_answer(&self.worker, &self.state, &self.links, awaited, &question, &reply)
             }
             Err(why) => {
                 let error = self.give_up_unanswered(why)?;
@@ -174,5 +164,25 @@ impl Session {
         }
         self.lose_backend();
         Ok(())
+    }
+}
+
+impl Io {
+    /// Whether the backlog is one whole command, which is short and all that its server needs.
+    fn is_one_command(&self, state: &SessionState, kind: Kind) -> bool {
+        let front = self.front();
+        let is_complete = match kind {
+            Kind::Query => true,
+            Kind::StmtExecute => {
+                let prepared = state.prepared.as_ref().zip(statement_id(front));
+                let has_parts = prepared.and_then(|(all, id)| all.get(id)).is_some_and(Prepared::has_parts);
+                !opens_cursor(front) && !has_parts
+            }
+            _ => false,
+        };
+        let backlog = &self.backlog;
+        let ends_it =
+            || MessageScanner::new(0).scan(backlog).is_ok_and(|scan| scan.done && scan.len == backlog.len());
+        is_complete && backlog.len() <= BEHIND_SETUP_MAX && ends_it()
     }
 }

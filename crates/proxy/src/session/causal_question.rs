@@ -7,15 +7,16 @@ use std::time::Duration;
 use gtid::{Gtid, Highest};
 use session::causal::applied::Machine;
 use session::causal::lost;
-use session::causal::question::{self, Reply};
+use session::causal::question::Reply;
 use session::causal::untold;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::reply::Answer;
 
 use super::Session;
-use super::awaited::{Awaited, Question};
+use super::awaited::Awaited;
 use super::decided::Decided;
+use super::facts::causal::{is_bound_to, note_answer, question_for};
 use super::links::Links;
 use super::state::SessionState;
 use super::stop::Stop;
@@ -37,45 +38,20 @@ impl Session {
         decided: &mut Decided,
     ) -> Result<Reply, Stop> {
         let wait = wait.min(self.worker.settings().variables.connect_timeout_server_max / 2);
-        let Some(question) = self.question(awaited, wait) else { return Ok(Reply::Lacks) };
-        let is_bound = self.is_bound_to(decided.hostgroup());
+        let Some(question) = question_for(&self.state, &self.links, awaited, wait) else {
+            return Ok(Reply::Lacks);
+        };
+        let is_bound = is_bound_to(&self.state, &self.links, decided.hostgroup());
         match self
             .internal_query_within(self.worker.limit_of_answer(wait), std::slice::from_ref(&question.query))
             .await?
         {
-            Ok(replies) => {
-                Ok(replies.first().map_or(Reply::Lacks, |reply| self.note_answer(awaited, &question, reply)))
-            }
+            Ok(replies) => Ok(replies.first().map_or(Reply::Lacks, |reply| {
+                note_answer(&self.worker, &self.state, &self.links, awaited, &question, reply)
+            })),
             Err(_) if !is_bound && !self.flight.begin().internal_lost => Ok(Reply::Lacks),
             Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
         }
-    }
-
-    /// The question to the server of the connection in use, which waits as long as this; nothing if
-    /// no server of its kind has the tokens.
-    pub(super) fn question(&self, awaited: &Awaited, wait: Duration) -> Option<Question> {
-        let (machine, opened, is_mariadb) = self.links.asked_server()?;
-        let text = question::of(&awaited.tokens, is_mariadb, wait)?;
-        let query = (query(self.state.identity.capabilities, text.as_bytes()), Answer::Result);
-        Some(Question { query, machine, opened, asked: Instant::now().into_std() })
-    }
-
-    /// The server of the connection in use has answered a question: what it says is remembered.
-    pub(super) fn note_answer(
-        &self,
-        awaited: &Awaited,
-        question: &Question,
-        reply: &upstream::Reply,
-    ) -> Reply {
-        let Question { machine, opened, asked, .. } = question;
-        let applied = &self.worker.shared.causal.applied;
-        let answer = reply.only_row().map_or(Reply::Lacks, question::read);
-        applied.note_late(machine, answer != Reply::Had);
-        if answer != Reply::Lacks {
-            applied.prove(machine, *opened, *asked, &awaited.tokens);
-            self.links.remember(&self.state, awaited);
-        }
-        answer
     }
 
     /// Asks for the transaction that the reply has hidden, and tells the client the end of that.
@@ -185,7 +161,7 @@ impl SessionState {
 
 impl Links {
     /// The machine of the connection in use, when that was opened, and whether it is MariaDB's.
-    fn asked_server(&self) -> Option<(Machine, std::time::Instant, bool)> {
+    pub(super) fn asked_server(&self) -> Option<(Machine, std::time::Instant, bool)> {
         let backend = self.in_use.as_ref()?;
         let link = backend.connection();
         let machine = machine(&backend.server().endpoint().endpoint, link);

@@ -9,14 +9,15 @@ use wire::command::{self, Kind};
 use wire::frame::put_message;
 use wire::{Codec as _, StatusFlags};
 
+use super::io::Io;
 use super::links::Links;
-use super::state::Past;
+use super::state::{Past, SessionState};
 use super::{Session, state_of};
 use crate::audit;
 use crate::client::check::check_login;
 use crate::client::login::{Dialogue, welcome};
 use crate::client::proof::Claim;
-use crate::control::Signal;
+use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::exchange::Exchange;
 use crate::invariant::own_mut;
@@ -62,18 +63,18 @@ impl Session {
         let seq = dialogue.exchange.next_seq();
         self.io.backlog = dialogue.exchange.into_unread();
         if let Err(ending) = &admitted {
-            self.note_refused_change(packet.username, packet.schema, || {
+            note_refused_change(&self.worker, &self.io, &self.state, packet.username, packet.schema, || {
                 ending.packets().and_then(audit::error_in)
             });
         }
         // Refused or not: the old user's session is over.
-        self.end_backend().await;
+        self.control.end_backend(&self.worker, &mut self.links).await;
         self.state.status = StatusFlags::AUTOCOMMIT;
         self.state.past.remove(Past::BEGINS_LATER);
         let account = match admitted {
             Ok(account) => account,
             Err(Ending::Say { packets, linger: false } | Ending::NoPlace(packets))
-                if self.may_stay().await =>
+                if may_stay(&self.worker, &mut self.io).await =>
             {
                 return self.write_to_client(&packets).await;
             }
@@ -110,9 +111,16 @@ impl Session {
                 self.reply(seq, &welcome(tier, announced, status)).await
             }
             Err(refusal) => {
-                self.note_refused_change(packet.username, packet.schema, || audit::refusal_in(&refusal));
+                note_refused_change(
+                    &self.worker,
+                    &self.io,
+                    &self.state,
+                    packet.username,
+                    packet.schema,
+                    || audit::refusal_in(&refusal),
+                );
                 self.reply(seq, &refusal).await?;
-                if !self.may_stay().await {
+                if !may_stay(&self.worker, &mut self.io).await {
                     return Err(Ending::Silent);
                 }
                 let identity = own_mut(&mut self.state.identity)?;
@@ -135,32 +143,41 @@ impl Session {
         self.note_own_limit();
         self.links.begin_anew(self.worker.interned.pool_key(&self.state.identity), backend);
     }
+}
 
-    /// The client was refused as this user, and told so.
-    fn note_refused_change(&self, user: &[u8], schema: &[u8], told: impl FnOnce() -> Option<String>) {
-        let Identity { connection_id: id, peer, .. } = &*self.state.identity;
-        let tls = self.io.sock.is_encrypted();
-        let stranger = audit::Stranger { id: *id, peer, user, schema, tls };
-        audit::note_refusal(&self.worker, AuditEvent::ChangeUserErr(Port::Traffic), &stranger, told);
-    }
+/// The client was refused as this user, and told so.
+fn note_refused_change(
+    worker: &Worker,
+    io: &Io,
+    state: &SessionState,
+    user: &[u8],
+    schema: &[u8],
+    told: impl FnOnce() -> Option<String>,
+) {
+    let Identity { connection_id: id, peer, .. } = &*state.identity;
+    let tls = io.sock.is_encrypted();
+    let stranger = audit::Stranger { id: *id, peer, user, schema, tls };
+    audit::note_refusal(worker, AuditEvent::ChangeUserErr(Port::Traffic), &stranger, told);
+}
 
-    /// Whether a client that was refused as another user goes on as the one that it was: with
-    /// MariaDB it does, until that has happened too often; MySQL ends the connection.
-    async fn may_stay(&mut self) -> bool {
-        self.io.refused_changes += 1;
-        self.io.refused_changes <= CHANGES_REFUSED_MAX && self.worker.shared.says_mariadb().await
-    }
+/// Whether a client that was refused as another user goes on as the one that it was: with
+/// MariaDB it does, until that has happened too often; MySQL ends the connection.
+async fn may_stay(worker: &Worker, io: &mut Io) -> bool {
+    io.refused_changes += 1;
+    io.refused_changes <= CHANGES_REFUSED_MAX && worker.shared.says_mariadb().await
+}
 
+impl Control {
     /// Ends the connection to the server, which has rolled back and let go of all locks when this
     /// returns: a server that changes the user does both before it answers. A goodbye alone is not
     /// answered; the reset before it is.
-    async fn end_backend(&mut self) {
-        self.links.part_with_others();
-        if self.links.in_use.is_some() {
-            self.links.reset_and_quit(&self.worker).await;
+    async fn end_backend(&self, worker: &Worker, links: &mut Links) {
+        links.part_with_others();
+        if links.in_use.is_some() {
+            links.reset_and_quit(worker).await;
         }
-        self.links.drop_in_use();
-        self.control.about.set_backend(None);
+        links.drop_in_use();
+        self.about.set_backend(None);
     }
 }
 

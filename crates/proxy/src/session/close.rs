@@ -7,6 +7,7 @@ use wire::command::{Kind, statement_id};
 use wire::frame::put_message;
 
 use super::Session;
+use super::facts::endings::lose_other;
 use super::links::Links;
 use crate::ending::Ending;
 use crate::error::Gone;
@@ -68,7 +69,7 @@ impl Session {
         match poll_fn(|cx| Poll::Ready(link.sock_mut().poll_write(cx, &packet))).await {
             Poll::Ready(Ok(n)) if n == packet.len() => self.links.away.others.push(other),
             // What has taken a part of a command, or none of it, is not to be used again.
-            _ => self.lose_other(&other, Gone::Closed)?,
+            _ => lose_other(&self.worker, &self.control, &mut self.state, &other, Gone::Closed)?,
         }
         Ok(())
     }

@@ -10,7 +10,12 @@ use wire::frame::{Header, MessageScanner, Scanned};
 use wire::reply::Answer;
 
 use super::Session;
+use super::batched::note_command_sent;
 use super::decided::Decided;
+use super::facts::endings::{interrupted, unreadable};
+use super::facts::places::is_at;
+use super::facts::records::{begin_sent, mirror, note_traced};
+use super::flight::Flight;
 use super::ids::Look;
 use super::kill::note_shots;
 use super::links::Links;
@@ -18,11 +23,13 @@ use super::phase::Phase;
 use super::pipelined::Step;
 use super::state::SessionState;
 use super::upload::Upload;
+use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
+use crate::worker::Worker;
 use command::is_about_transactions;
-use observe::running::{Also, Measured, Paused};
+use observe::running::{Measured, Paused};
 use session::ran::Sent;
 use upstream::Connection;
 use upstream::limits::FILLS_PER_TURN;
@@ -49,7 +56,7 @@ impl Session {
             let Poll::Ready(read) = self.io.sock.poll_read(cx, &mut scratch) else {
                 return self.poll_idle_backend(cx);
             };
-            let n = read.map_err(|error| self.unreadable(&error, 1))?;
+            let n = read.map_err(|error| unreadable(&self.worker, &self.control, &self.state, &error, 1))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
             if self.io.backlog.is_empty() && is_visible(input) {
                 return Poll::Ready(self.begin(cx, input));
@@ -82,7 +89,7 @@ impl Session {
     /// not, it is in the backlog from then on.
     pub(super) fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Phase, Ending> {
         if self.links.away.role.looks(&self.worker) {
-            let command = self.first_command(input)?;
+            let command = first_command(&self.worker, &self.control, &self.state, input)?;
             if let Some(command) = command
                 && let Some(phase) = self.begin_at_shard(cx, command, input)?
             {
@@ -92,7 +99,7 @@ impl Session {
             return Ok(command.map_or(Phase::Refusing, |command| Phase::Sharded(command.kind)));
         }
         self.be_ready()?;
-        let command = self.first_command(input)?;
+        let command = first_command(&self.worker, &self.control, &self.state, input)?;
         if let Some(command) = command
             && (self.state.transaction.rolled_back.is_none() || !is_about_transactions(command.kind))
         {
@@ -102,7 +109,7 @@ impl Session {
                 return Ok(phase);
             }
             let mut decided = self.goes_on(command);
-            if decided.is_none() && self.asks_cache() {
+            if decided.is_none() && self.flight.asks_cache() {
                 match self.ask_cache(cx, command, input)? {
                     Some(phase) => return Ok(phase),
                     None => decided = self.goes_on(command),
@@ -152,7 +159,7 @@ impl Session {
                 .is_some_and(|command| !self.is_own(command))
             && let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take())
         {
-            if self.is_at(&decided) {
+            if is_at(&self.worker, &self.state, &self.links, &decided) {
                 return Poll::Ready(self.forward(cx, &input, decided));
             }
             self.flight.begin().decided = Some(decided);
@@ -165,17 +172,6 @@ impl Session {
     /// What was decided about a command, if all that has to be done is to forward it.
     fn goes_on(&mut self, command: Command<'_>) -> Option<Decided> {
         if self.is_own(command) { None } else { self.points_here(command) }
-    }
-
-    /// The command that `input` begins with; `None` if there is no such command.
-    pub(super) fn first_command<'a>(&self, input: &'a [u8]) -> Result<Option<Command<'a>>, Ending> {
-        let header = input.first_chunk().map(|bytes| Header::parse(*bytes));
-        let header = header.ok_or_else(|| broken("a command without a header"))?;
-        if header.seq != 0 {
-            let error = wire::WireError::OutOfOrder { expected: 0, got: header.seq };
-            return Err(self.interrupted(&ClientError::malformed(error), header.seq.wrapping_add(1)));
-        }
-        Ok(Command::first(input, self.state.identity.capabilities))
     }
 
     /// Sends the command that `input` begins with, and those that came behind it, in one write: a
@@ -192,7 +188,7 @@ impl Session {
         let mut upload = loop {
             let start = sent;
             let rest = input.get(start..).unwrap_or_default();
-            let (scanner, scanned) = self.scan(rest)?;
+            let (scanner, scanned) = scan(&self.worker, &self.control, &self.state, rest)?;
             sent += scanned.len;
             let command = Command::first(rest, self.state.identity.capabilities);
             let command = command.ok_or_else(|| broken("a command without its byte"))?;
@@ -204,13 +200,13 @@ impl Session {
             }
             let upload = Upload { scanner, complete: scanned.done, answer: command.answer() };
             if goes_on.is_none() {
-                self.mirror(command, &upload, &decided);
+                mirror(&self.worker, &self.state, &mut self.flight, command, &upload, &decided);
             }
             // Only the first one is shown and logged as what runs from the beginning.
             let is_behind = runs.is_some();
             if runs.is_none() && upload.answer != Answer::None {
                 runs = Some((measured, command, upload.answer));
-                self.note_traced(command, &decided);
+                note_traced(&self.worker, &self.control, &self.state, command, &decided);
             }
             let rest = input.get(sent..).unwrap_or_default();
             let next = self.next_of_pipeline(&upload, rest);
@@ -220,27 +216,23 @@ impl Session {
             }
             // Most are alone.
             if upload.answer != Answer::None && (next.is_some() || is_behind) {
-                let also = if is_behind {
-                    self.worker.also(&self.state, command, &decided)
-                } else {
-                    Also::default()
-                };
+                let also = is_behind.then(|| self.worker.also(&self.state, command, &decided));
                 let statement = Sent::of(command.kind, decided.plan);
-                self.links.pipelined.push(Step { measured, also, statement });
+                self.links.pipelined.push(Step { measured, also: also.unwrap_or_default(), statement });
             }
             let Some(next) = next else { break upload };
             decided = next;
         };
         if let Some((measured, command, answer)) = runs {
             upload.answer = answer;
-            self.begin_sent(measured, command);
+            begin_sent(&self.worker, &self.control, &self.state, measured, command);
         }
-        self.begin_limits(paused.as_ref(), limits, runs.is_some());
+        self.flight.begin_limits(&self.control, &mut self.links, paused.as_ref(), limits, runs.is_some());
         self.links.trace_sent(&self.state);
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         self.io.backlog.extend_from_slice(later);
         match patch {
-            _ if was_sent => self.note_command_sent(true),
+            _ if was_sent => note_command_sent(&self.worker, &mut self.flight, true),
             Some(patch) => self.send_command(cx, setup, &patch.applied(now))?,
             None => self.send_command(cx, setup, now)?,
         }
@@ -268,41 +260,6 @@ impl Session {
         measured
     }
 
-    /// How far the command goes that `input` begins with.
-    fn scan(&self, input: &[u8]) -> Result<(MessageScanner, Scanned), Ending> {
-        let mut scanner = MessageScanner::new(0);
-        let scanned =
-            scanner.scan(input).map_err(|error| self.interrupted(&ClientError::malformed(error), 1))?;
-        self.worker.check_size(&scanner)?;
-        Ok((scanner, scanned))
-    }
-
-    /// How often the command that was sent may be sent again, and, if it `runs`, when it is to be
-    /// killed: one that was sent before has what is left of its time.
-    fn begin_limits(
-        &mut self,
-        paused: Option<&Paused>,
-        (timeout, retries): (Option<Duration>, Option<u32>),
-        runs: bool,
-    ) {
-        // Of several it would be about the first, and the last may be sent again.
-        let is_new_and_alone = paused.is_none() && self.links.pipelined.is_empty();
-        if let Some(retries) = retries.filter(|_| is_new_and_alone) {
-            self.flight.begin().retries = Some(retries);
-        }
-        // The first one runs, and is not behind itself.
-        self.links.pipelined.pop();
-        let running = &self.control.running;
-        let deadline = match paused {
-            _ if !runs => None,
-            Some(paused) => running.resume(paused),
-            None => timeout.and_then(|timeout| running.expire_after(timeout)),
-        };
-        if deadline.is_some() {
-            self.flight.begin().deadline = deadline;
-        }
-    }
-
     /// Sends `command`, behind `setup`, and with the commands of the batch.
     fn send_command(
         &mut self,
@@ -314,10 +271,10 @@ impl Session {
         let link = in_use_mut(&mut self.links.in_use)?.connection_mut();
         let goes_together = setup.is_none() && self.flight.batched.is_some();
         if let Some(packets) = goes_together.then(|| link.send_batch(command, capabilities)).flatten() {
-            self.note_command_sent(true);
+            note_command_sent(&self.worker, &mut self.flight, true);
             return self.links.send(cx, &packets);
         }
-        self.note_command_sent(false);
+        note_command_sent(&self.worker, &mut self.flight, false);
         match setup {
             None => self.links.send(cx, command),
             Some(mut packets) => {
@@ -345,7 +302,10 @@ impl Session {
             return None;
         }
         let goes_along = |next: &Command<'_>| !self.is_own(*next) && next.kind.answer() != Answer::Endless;
-        let next = self.first_command(rest).ok().flatten().filter(goes_along)?;
+        let next = first_command(&self.worker, &self.control, &self.state, rest)
+            .ok()
+            .flatten()
+            .filter(goes_along)?;
         let next = self.goes_along(next)?;
         if before.answer == Answer::None && self.links.pipelined.is_empty() {
             return Some(next);
@@ -392,12 +352,11 @@ impl Session {
             let mut scratch = worker.net.scratch.borrow_mut();
             let seq = upload.scanner.next_seq();
             let n = ready!(self.io.sock.poll_read(cx, &mut scratch))
-                .map_err(|error| self.unreadable(&error, seq))?;
+                .map_err(|error| unreadable(&self.worker, &self.control, &self.state, &error, seq))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
-            let scanned = upload
-                .scanner
-                .scan(input)
-                .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
+            let scanned = upload.scanner.scan(input).map_err(|error| {
+                interrupted(&self.worker, &self.control, &self.state, &ClientError::malformed(error), seq)
+            })?;
             self.worker.check_size(&upload.scanner)?;
             // Each piece counts as a sign of life; between two the client may be as slow as an idle
             // one.
@@ -413,11 +372,78 @@ impl Session {
     }
 }
 
+/// The command that `input` begins with; `None` if there is no such command.
+pub(super) fn first_command<'a>(
+    worker: &Worker,
+    control: &Control,
+    state: &SessionState,
+    input: &'a [u8],
+) -> Result<Option<Command<'a>>, Ending> {
+    let header = input.first_chunk().map(|bytes| Header::parse(*bytes));
+    let header = header.ok_or_else(|| broken("a command without a header"))?;
+    if header.seq != 0 {
+        let error = wire::WireError::OutOfOrder { expected: 0, got: header.seq };
+        return Err(interrupted(
+            worker,
+            control,
+            state,
+            &ClientError::malformed(error),
+            header.seq.wrapping_add(1),
+        ));
+    }
+    Ok(Command::first(input, state.identity.capabilities))
+}
+
+/// How far the command goes that `input` begins with.
+fn scan(
+    worker: &Worker,
+    control: &Control,
+    state: &SessionState,
+    input: &[u8],
+) -> Result<(MessageScanner, Scanned), Ending> {
+    let mut scanner = MessageScanner::new(0);
+    let scanned = scanner
+        .scan(input)
+        .map_err(|error| interrupted(worker, control, state, &ClientError::malformed(error), 1))?;
+    worker.check_size(&scanner)?;
+    Ok((scanner, scanned))
+}
+
 impl Links {
     fn trace_sent(&self, state: &SessionState) {
         if let (Some(trace), Some(backend)) = (&state.trace, &self.in_use) {
             let now = Instant::now().into_std();
             trace.sent(state.here, &backend.server().endpoint().endpoint, now);
+        }
+    }
+}
+
+impl Flight {
+    /// How often the command that was sent may be sent again, and, if it `runs`, when it is to be
+    /// killed: one that was sent before has what is left of its time.
+    fn begin_limits(
+        &mut self,
+        control: &Control,
+        links: &mut Links,
+        paused: Option<&Paused>,
+        (timeout, retries): (Option<Duration>, Option<u32>),
+        runs: bool,
+    ) {
+        // Of several it would be about the first, and the last may be sent again.
+        let is_new_and_alone = paused.is_none() && links.pipelined.is_empty();
+        if let Some(retries) = retries.filter(|_| is_new_and_alone) {
+            self.begin().retries = Some(retries);
+        }
+        // The first one runs, and is not behind itself.
+        links.pipelined.pop();
+        let running = &control.running;
+        let deadline = match paused {
+            _ if !runs => None,
+            Some(paused) => running.resume(paused),
+            None => timeout.and_then(|timeout| running.expire_after(timeout)),
+        };
+        if deadline.is_some() {
+            self.begin().deadline = deadline;
         }
     }
 }

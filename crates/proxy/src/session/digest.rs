@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use command::Command;
 use wire::command::Kind;
 
 use super::Session;
@@ -13,43 +12,6 @@ use observe::digests::{Digests, Names, Place, Who};
 use observe::rows::NO_HOSTGROUP;
 
 impl Session {
-    /// Where a command is counted that the backend in use gets; nothing if it is no statement to be
-    /// executed.
-    pub(super) fn place(&mut self, command: Command<'_>, decided: &Decided) -> Option<Place> {
-        let hostgroup = self.state.here;
-        match command.kind {
-            Kind::Query => {
-                let digest = decided.digest()?;
-                self.worker.know_who(&mut self.state);
-                let (worker, text) = (&self.worker, command.text());
-                worker.followed.begin(
-                    &worker.shared.cache,
-                    self.control.id(),
-                    &self.state.caller,
-                    digest,
-                    text,
-                );
-                let who = self.state.who.as_ref()?;
-                let text = || self.worker.digest_text(digest, text, decided);
-                worker.counts.digests.enter(who, hostgroup, digest, text)
-            }
-            Kind::StmtExecute | Kind::StmtBulkExecute => {
-                // It may have been prepared before digests were switched off.
-                self.worker.routing.borrow().routes().digests.as_ref()?;
-                self.worker.know_who(&mut self.state);
-                let who = self.state.who.as_ref()?;
-                let id = command.statement()?;
-                let what = self.state.prepared.as_ref()?.executed(id)?;
-                if what.digest_text.is_empty() {
-                    return None;
-                }
-                let text = || Arc::clone(&what.digest_text);
-                self.worker.counts.digests.enter(who, hostgroup, what.digest?, text)
-            }
-            _ => None,
-        }
-    }
-
     /// Where a statement in the backlog is counted that the proxy answers itself; nothing if it has
     /// no digest.
     pub(super) fn place_here(&mut self, kind: Kind) -> Option<Place> {
@@ -61,28 +23,11 @@ impl Session {
         let text = || self.worker.routing.borrow_mut().shown_of(digest, text).into();
         self.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
     }
-
-    /// Where a command is counted that the query cache answers.
-    pub(super) fn place_of_hit(&mut self, command: Command<'_>, decided: &Decided) -> Option<Place> {
-        let digest = decided.digest()?;
-        self.worker.know_who(&mut self.state);
-        if command.kind == Kind::Query {
-            let (worker, text) = (&self.worker, command.text());
-            worker.followed.begin(&worker.shared.cache, self.control.id(), &self.state.caller, digest, text);
-        }
-        let who = self.state.who.as_ref()?;
-        let prepared = || self.state.prepared.as_ref()?.get(command.statement()?);
-        let text = || match prepared().filter(|_| command.kind == Kind::StmtExecute) {
-            Some(prepared) => Arc::clone(&prepared.what.digest_text),
-            None => self.worker.digest_text(digest, command.text(), decided),
-        };
-        self.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
-    }
 }
 
 impl Worker {
     /// Finds out whose statements are counted, unless that is known.
-    fn know_who(&self, state: &mut SessionState) {
+    pub(super) fn know_who(&self, state: &mut SessionState) {
         let digests = &self.counts.digests;
         let by_client = digests.is_by_client();
         if state.who.as_ref().is_none_or(|who| who.is_by_client() != by_client) {

@@ -6,11 +6,12 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::decided::Decided;
+use super::facts::causal::is_bound_to;
 use super::links::Links;
-use super::route::asked;
 use super::state::SessionState;
 use super::state::prepared::{Prepared, Preparing};
 use crate::error::ClientError;
+use crate::session::facts::places::asked;
 use session::places::Came;
 use upstream::Kept;
 
@@ -80,7 +81,9 @@ impl Session {
         let hostgroup = if is_there { wanted } else { prepared.home };
         // What it must see it must see there, too.
         let mut decided = Decided::plainly_to(hostgroup).with_orders_of(&mut judged);
-        let is_bound = session.transaction.is_some() || !session.autocommit || self.is_bound_to(wanted);
+        let is_bound = session.transaction.is_some()
+            || !session.autocommit
+            || is_bound_to(&self.state, &self.links, wanted);
         if is_bound && !is_there {
             decided.refuse(ClientError::NeedReprepare);
         }
@@ -120,73 +123,6 @@ impl Session {
             decided.plan = decided.plan.in_doubt();
         }
         self.worker.screen_execution(&self.state, kind, None, decided)
-    }
-
-    /// Takes note of a command for a prepared statement that is being sent to the backend.
-    pub(super) fn note_prepared(&mut self, command: Command<'_>) {
-        let (caps, hostgroup, version) =
-            (self.state.identity.capabilities, self.state.here, self.state.version());
-        let (kind, opens_cursor) = (command.kind, command.opens_cursor());
-        let Some(id) = command.statement() else { return };
-        let Some(all) = &mut self.state.prepared else { return };
-        let Some(link) = self.links.connection_mut() else { return };
-        let known = all.get(id).and_then(|one| Some((one.serial, one.id_at(Some(link.state()))?)));
-        let known_as = known.map_or(id, |(_, known_as)| known_as);
-        match kind {
-            Kind::StmtClose => link.statements_mut().close(known_as),
-            Kind::SendLongData => link.statements_mut().bind(known_as),
-            Kind::StmtExecute if opens_cursor => link.statements_mut().bind(known_as),
-            _ => {}
-        }
-        let Some((serial, _)) = known else { return };
-        match kind {
-            Kind::StmtClose => {
-                all.close(id);
-                link.state_mut().places.leave(serial);
-            }
-            Kind::SendLongData => {
-                all.keep_home(id, hostgroup, true);
-                all.note_parts(id, true);
-            }
-            Kind::StmtReset => {
-                all.keep_home(id, hostgroup, false);
-                all.note_parts(id, false);
-            }
-            Kind::StmtBulkExecute => {
-                let Some(prepared) = all.get_mut(id) else { return };
-                if let Some(place) = link.state_mut().places.get_mut(serial) {
-                    place.note_own();
-                }
-                if let Some(change) = prepared.what.change.clone() {
-                    self.propose(Box::new(change));
-                }
-            }
-            Kind::StmtExecute => {
-                all.keep_home(id, hostgroup, opens_cursor);
-                let Some(prepared) = all.get_mut(id) else { return };
-                prepared.note_executed();
-                let Some(place) = link.state_mut().places.get_mut(serial) else { return };
-                place.note_own();
-                if prepared.what.text.is_some()
-                    && let Some(params) = command.params(prepared.params())
-                {
-                    let own = params.types_without_attributes(prepared.params(), caps);
-                    prepared.types_for(place, own, version);
-                    if !link.is_mariadb() {
-                        prepared.note_typed(&params, caps);
-                        let now = prepared.types_of(&params, caps);
-                        link.statements_mut().note_typed(known_as, now);
-                    }
-                }
-                if let Some(mut change) = prepared.what.change.clone() {
-                    if let Some(at) = change.passed_by {
-                        change.set_passed(self.state.value_of(command, at));
-                    }
-                    self.propose(Box::new(change));
-                }
-            }
-            _ => {}
-        }
     }
 }
 

@@ -12,23 +12,19 @@ use querylog::{AuditEvent, Port};
 use route::no_readers;
 
 use super::Session;
+use super::facts::endings::unreadable;
 use super::phase::Phase;
 use crate::audit;
+use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::in_use_mut;
 use crate::tunnel::resume;
-use crate::users::Options;
+use crate::worker::Worker;
 use upstream::Copied;
 use upstream::{AcquireError, Full, QUIT};
 
 impl Session {
-    /// Whether this is such a session. It is not if the firewall watches its statements: the proxy
-    /// has to look at those.
-    pub(super) fn is_fast_forward(&self) -> bool {
-        self.state.identity.account.user.has(Options::FAST_FORWARD) && !self.worker.is_watched(&self.state)
-    }
-
     /// Copies bytes until one side ends the session. Where no server can be had the client hears
     /// why, in the place of the answer to its first command, and may try again.
     pub(super) async fn fast_forward(&mut self) -> Result<Phase, Ending> {
@@ -36,7 +32,7 @@ impl Session {
             self.set_slow();
             poll_fn(|cx| self.poll_first_bytes(cx)).await?;
             if self.io.backlog == QUIT {
-                self.note_goodbye();
+                self.control.note_goodbye(&self.worker);
                 self.leave_servers().await;
                 return Err(Ending::ClientLeft);
             }
@@ -56,17 +52,11 @@ impl Session {
             resume(&self.worker, &self.control, &mut self.io.sock, backend, backlog, Copied::Commands);
         let end = copied.await;
         if end.said_goodbye {
-            self.note_goodbye();
+            self.control.note_goodbye(&self.worker);
         } else if end.owes {
             self.clean_up();
         }
         Err(Ending::ClientLeft)
-    }
-
-    /// The client says goodbye: it has not just gone.
-    fn note_goodbye(&self) {
-        self.control.note_quit();
-        audit::note(&self.worker, &self.control, AuditEvent::Quit(Port::Traffic));
     }
 
     /// Waits until the client has sent something. A connection that it got at its login may go
@@ -80,7 +70,7 @@ impl Session {
             let Poll::Ready(read) = self.io.poll_more(cx, &self.worker.net.scratch) else {
                 return self.poll_idle_backend(cx);
             };
-            read.map_err(|error| self.unreadable(&error, 1))?;
+            read.map_err(|error| unreadable(&self.worker, &self.control, &self.state, &error, 1))?;
         }
         Poll::Ready(Ok(()))
     }
@@ -100,5 +90,13 @@ impl Session {
             Err(AcquireError::Proxy(_)) => self.go_to(instead, Full::TryAgain).await,
             reached => Ok(reached),
         }
+    }
+}
+
+impl Control {
+    /// The client says goodbye: it has not just gone.
+    fn note_goodbye(&self, worker: &Worker) {
+        self.note_quit();
+        audit::note(worker, self, AuditEvent::Quit(Port::Traffic));
     }
 }

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 use wire::frame::MessageScanner;
 
 use super::Session;
+use super::facts::endings::{interrupted, told, unreadable};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::in_use;
@@ -39,7 +40,13 @@ impl Session {
         self.control.set_busy();
         let seq = file.message.next_seq();
         if let Some(server) = file.lost {
-            return Err(self.told(&ClientError::server_lost(&server), seq));
+            return Err(told(
+                &self.worker,
+                &self.control,
+                &self.state,
+                &ClientError::server_lost(&server),
+                seq,
+            ));
         }
         if let Some(reply) =
             self.links.in_use.as_mut().and_then(|backend| backend.connection_mut().next_reply())
@@ -68,18 +75,18 @@ impl Session {
                 return Poll::Ready(Ok(()));
             }
             if self.io.backlog.is_empty() {
-                ready!(self.io.poll_more(cx, &self.worker.net.scratch))
-                    .map_err(|error| self.unreadable(&error, file.message.next_seq()))?;
+                ready!(self.io.poll_more(cx, &self.worker.net.scratch)).map_err(|error| {
+                    unreadable(&self.worker, &self.control, &self.state, &error, file.message.next_seq())
+                })?;
                 self.set_slow();
             }
             let input = std::mem::take(&mut self.io.backlog);
             let mut sent = 0;
             while !file.ended && sent < input.len() {
                 let seq = file.message.next_seq();
-                let scanned = file
-                    .message
-                    .scan(input.get(sent..).unwrap_or_default())
-                    .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
+                let scanned = file.message.scan(input.get(sent..).unwrap_or_default()).map_err(|error| {
+                    interrupted(&self.worker, &self.control, &self.state, &ClientError::malformed(error), seq)
+                })?;
                 sent += scanned.len;
                 file.ended = scanned.done && file.message.payload_len() == 0;
                 if scanned.done && !file.ended {

@@ -10,6 +10,8 @@
 //!   hostgroup that take no new connections: those that are removed, and those with `OFFLINE_SOFT`.
 
 use super::Session;
+use super::facts::endings::told;
+use super::facts::places::is_left_behind;
 use super::state::{Past, SessionState};
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -39,7 +41,7 @@ impl Session {
             self.worker.is_any(backend, false) == Some(false)
                 && !self.worker.has_readers(&self.state, hostgroup)
         } else {
-            self.state.in_transaction() || !self.is_left_behind(backend)
+            self.state.in_transaction() || !is_left_behind(&self.worker, &self.state, backend)
         };
         if is_of_use {
             // The server may have refused.
@@ -48,15 +50,13 @@ impl Session {
             }
             return Ok(());
         }
-        Err(self.told(&ClientError::session_lost(backend.server().endpoint(), Gone::NotOnly, pin), 1))
-    }
-
-    /// Whether new sessions of a followed hostgroup are at other servers than this one, and a
-    /// caching proxy is in front.
-    pub(super) fn is_left_behind(&self, backend: &Backend) -> bool {
-        self.state.identity.tier != Tier::Client
-            && self.worker.shared.is_followed(backend.server().hostgroup())
-            && self.worker.is_any(backend, true) == Some(false)
+        Err(told(
+            &self.worker,
+            &self.control,
+            &self.state,
+            &ClientError::session_lost(backend.server().endpoint(), Gone::NotOnly, pin),
+            1,
+        ))
     }
 }
 
@@ -76,7 +76,7 @@ impl Worker {
 impl Worker {
     /// Whether a server of the hostgroup that takes new connections is this one, or is another one.
     /// Nothing if none takes any.
-    fn is_any(&self, backend: &Backend, this: bool) -> Option<bool> {
+    pub(super) fn is_any(&self, backend: &Backend, this: bool) -> Option<bool> {
         let server = backend.server();
         let is_it =
             |one: &pool::Server<Target>| (one.endpoint().endpoint == server.endpoint().endpoint) == this;

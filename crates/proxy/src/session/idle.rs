@@ -2,6 +2,9 @@
 //! another session may get them, and are taken back with the next command if they are still there.
 
 use super::Session;
+use super::facts::places::shares;
+use super::state::SessionState;
+use crate::control::Control;
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
 use upstream::{Backend, part};
@@ -31,7 +34,9 @@ impl Session {
             self.make_others_idle();
         }
         let may_be_hit = self.links.connection().is_some_and(|link| link.state().may_be_hit);
-        if !self.shares(hostgroup) || may_be_hit && self.links.is_promised() {
+        if !shares(&self.worker, &self.control, &self.state, hostgroup)
+            || may_be_hit && self.links.is_promised()
+        {
             return self.break_promise();
         }
         let pin = self.links.pin(&self.state);
@@ -56,7 +61,7 @@ impl Session {
         let is_free = |other: &Backend| {
             let (server, link) = (other.server(), other.connection());
             link.state().applied == version
-                && self.shares(server.hostgroup())
+                && shares(&self.worker, &self.control, &self.state, server.hostgroup())
                 && self.state.pin_of(other).is_none()
                 && !server.is_off()
                 && !link.has_setup()
@@ -74,12 +79,12 @@ impl Session {
             let last_id = self.state.last.results.last_id();
             if !last_id.is_at(backend.connection().serial()) {
                 part(backend);
-                return self.was_lent(hostgroup);
+                return was_lent(&self.control, &self.state, hostgroup);
             }
             backend.connection_mut().set_version(0);
         }
         if !self.links.make_idle(&self.worker.upstream, self.state.identity.peer, &self.state, backend) {
-            self.was_lent(hostgroup);
+            was_lent(&self.control, &self.state, hostgroup);
         }
     }
 
@@ -95,7 +100,7 @@ impl Session {
         if let Some(is_there) = self.links.take_back(&self.worker.upstream, hostgroup) {
             match self.links.connection().filter(|_| is_there) {
                 Some(link) => self.state.set_status(link.state().status),
-                None => self.was_lent(hostgroup),
+                None => was_lent(&self.control, &self.state, hostgroup),
             }
         }
     }
@@ -129,7 +134,7 @@ impl Session {
     /// Whether others may have the connection in use, and its session need never come back to it.
     fn may_leave(&self) -> bool {
         let asks = |backend: &Backend| self.state.last.results.last_id().is_at(backend.connection().serial());
-        self.shares(self.state.here)
+        shares(&self.worker, &self.control, &self.state, self.state.here)
             && self.links.pin(&self.state).is_none()
             && self.links.is_as_it_seems(&self.state)
             && !self.links.in_use.as_ref().is_some_and(asks)
@@ -139,7 +144,7 @@ impl Session {
     /// is to be new (`create_new_connection`). Whether it may be: one that the session needs is not
     /// left.
     pub(super) fn makes_way_for_new(&mut self, hostgroup: u32) -> bool {
-        if !self.shares(hostgroup) || self.links.has_other(hostgroup) {
+        if !shares(&self.worker, &self.control, &self.state, hostgroup) || self.links.has_other(hostgroup) {
             return false;
         }
         if self.state.here == hostgroup && self.links.in_use.is_some() {
@@ -156,16 +161,9 @@ impl Session {
         let needs_it = self.worker.upstream.kept.with(ticket, |backend| backend.is_some_and(needs));
         if !needs_it {
             self.links.away.idle.swap_remove(at);
-            self.was_lent(hostgroup);
+            was_lent(&self.control, &self.state, hostgroup);
         }
         !needs_it
-    }
-
-    /// The session's connection to this hostgroup belongs to another session now, or is gone.
-    pub(super) fn was_lent(&mut self, hostgroup: u32) {
-        if hostgroup == self.state.here {
-            self.control.about.set_backend(None);
-        }
     }
 
     /// The client has reset its connection: of what was at other servers nothing is left, either.
@@ -185,17 +183,11 @@ impl Session {
             self.lose_backend();
         }
     }
+}
 
-    /// Whether sessions share the connections to this hostgroup.
-    pub(super) fn shares(&self, hostgroup: u32) -> bool {
-        let settings = self.worker.settings();
-        settings.variables.multiplexing
-            && settings.shares(hostgroup)
-            && !self.worker.is_draining()
-            // A KILL that is on its way must not hit another session.
-            && !self.control.is_held()
-            && !self.control.is_aimed_at()
-            && !self.control.has_mail()
-            && !self.is_fast_forward()
+/// The session's connection to this hostgroup belongs to another session now, or is gone.
+pub(super) fn was_lent(control: &Control, state: &SessionState, hostgroup: u32) {
+    if hostgroup == state.here {
+        control.about.set_backend(None);
     }
 }

@@ -6,13 +6,13 @@ use wire::Codec as _;
 use wire::command::{Kind, ProcessKill};
 
 use super::Session;
+use super::facts::kills::{own_kill, prepared_kill, takes_several_statements};
 use super::links::Links;
-use super::state::Past;
+use super::state::{Past, SessionState};
 use crate::ending::Ending;
 use crate::limits::EXPLAINED_BYTES_MAX;
 use crate::statement::{self, Kill, Own};
 use crate::worker::Worker;
-use reply::listing::Listing;
 use upstream::Full;
 
 /// What a command is to the proxy.
@@ -32,7 +32,7 @@ impl Session {
             _ if command.payload_len() > own_bytes_max(command) => false,
             (Kind::ProcessKill | Kind::ProcessInfo, _) | (Kind::StmtPrepare, false) => true,
             (Kind::StmtExecute, false) => self.state.past.contains(Past::PREPARED_KILL),
-            (Kind::StmtExecute, true) => self.prepared_kill(command).is_some(),
+            (Kind::StmtExecute, true) => prepared_kill(&self.worker, &self.state, command).is_some(),
             (Kind::Query, true) => statement::may_be_own(command.text()),
             (Kind::Query, false) => statement::may_become_own(command.text()),
             (Kind::StmtPrepare, true) => statement::naming::has_id(command.payload()),
@@ -50,32 +50,14 @@ impl Session {
                 .ok()
                 .filter(Kill::is_of_a_session)
                 .map(Own::Kill),
-            Kind::Query => self.own_statement(command.text()),
-            Kind::StmtExecute => self.prepared_kill(command),
+            Kind::Query => own_statement(&self.worker, &self.state, command.text()),
+            Kind::StmtExecute => prepared_kill(&self.worker, &self.state, command),
             Kind::ProcessInfo => Some(Own::Processes { is_full: false }),
             _ => None,
         };
-        let ours = ours.filter(|own| !self.needs_no_more(*own));
+        let ours = ours.filter(|own| !self.flight.needs_no_more(*own));
         let ours = ours.or_else(|| self.links.names_threads(&self.worker, command).then_some(Own::Naming));
         ours.map_or(Look::Plain, Look::Ours)
-    }
-
-    /// What a statement is to the proxy, in this session.
-    fn own_statement(&self, text: &[u8]) -> Option<Own> {
-        match statement::judge(text) {
-            // Where texts are judged, the server gets the client's, and refuses an id that it does
-            // not know.
-            Some(Own::KillAndMore) => (self.takes_several_statements()
-                && !self.worker.is_watched(&self.state))
-            .then_some(Own::KillAndMore),
-            Some(Own::KillOwn(kill)) => Some(Own::Kill(self.own_kill(kill))),
-            own => own,
-        }
-    }
-
-    /// A `KILL` of the session itself, with its id.
-    pub(super) fn own_kill(&self, kill: Kill) -> Kill {
-        Kill { id: self.state.identity.connection_id.into(), ..kill }
     }
 
     /// Whether the proxy deals with the command in the backlog itself, or may have to.
@@ -127,20 +109,18 @@ impl Session {
         }
         Ok(())
     }
+}
 
-    /// Takes note of a command that is being sent, if it may show ids of threads. Rows that the
-    /// client fetches later keep them.
-    #[inline]
-    pub(super) fn begin_listing(&mut self, command: Command<'_>) {
-        let absent = self.flight.as_mut().and_then(|flight| flight.absent.take());
-        let shown = self.flight.proposed.as_ref().and_then(|change| change.ids);
-        let Some(ids) = shown.filter(|_| !command.opens_cursor()) else { return };
-        let is_binary = command.kind == Kind::StmtExecute;
-        let listing = Listing::new(self.state.identity.capabilities, ids, is_binary);
-        self.flight.begin().taps.set_listing(match absent.filter(|_| !is_binary) {
-            Some(absent) => listing.with(*absent),
-            None => listing,
-        });
+/// What a statement is to the proxy, in this session.
+fn own_statement(worker: &Worker, state: &SessionState, text: &[u8]) -> Option<Own> {
+    match statement::judge(text) {
+        // Where texts are judged, the server gets the client's, and refuses an id that it does
+        // not know.
+        Some(Own::KillAndMore) => {
+            (takes_several_statements(state) && !worker.is_watched(state)).then_some(Own::KillAndMore)
+        }
+        Some(Own::KillOwn(kill)) => Some(Own::Kill(own_kill(state, kill))),
+        own => own,
     }
 }
 

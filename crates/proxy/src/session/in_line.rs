@@ -11,6 +11,8 @@ use wire::command::Kind;
 
 use super::Session;
 use super::decided::Next;
+use super::facts::causal::{awaits_writes, has_to_see};
+use super::facts::places::{has_to_wait, shares, take_found};
 use super::kill::killed_here;
 use super::phase::Phase;
 use crate::control::Signal;
@@ -36,15 +38,15 @@ impl Session {
             && matches!(decided.next, Next::Turn | Next::SetUp)
             && decided.lost == 0
             && !decided.orders.as_ref().is_some_and(|orders| orders.come_first())
-            && !self.has_to_wait(kind)
+            && !has_to_wait(&self.worker, &self.state, kind)
             && self.flight.paused.is_none()
             && state.trace.is_none()
             && self.flight.wanted.is_none()
             && !self.state.begins_later()
-            && self.has_to_see(decided).is_none()
-            && !self.awaits_writes(decided)
+            && has_to_see(&self.worker, &self.state, &self.links, decided).is_none()
+            && !awaits_writes(&self.worker, &self.state, &self.links, decided)
             && !user.backends().is_limited()
-            && self.shares(decided.hostgroup())
+            && shares(&self.worker, &self.control, &self.state, decided.hostgroup())
     }
 
     /// Gets a connection for the command that `input` begins with. True if it has to wait in line
@@ -60,7 +62,7 @@ impl Session {
         let line = match take(&worker, hostgroup, uptime, |_| false, full, &whom) {
             Some(Place::Spare(entry)) => match take_at_once(&worker, hostgroup, entry, &asker) {
                 Ok(found) => {
-                    self.take_found(found);
+                    take_found(&self.control, &mut self.state, &mut self.links, found);
                     return false;
                 }
                 Err(place) => InLine::over(&worker, hostgroup, began, place),
@@ -111,8 +113,8 @@ impl Session {
         match self.take_handed(place) {
             Ok(found) => {
                 self.flight.begin().in_line = None;
-                self.end_running();
-                self.take_found(found);
+                self.control.end_running(&self.worker, &self.links);
+                take_found(&self.control, &mut self.state, &mut self.links, found);
             }
             Err(place) => {
                 if let Some(line) = &mut self.flight.begin().in_line {

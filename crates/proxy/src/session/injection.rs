@@ -10,6 +10,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::decided::Decided;
+use super::facts::endings::told;
 use super::state::SessionState;
 use crate::counts::Counter;
 use crate::ending::Ending;
@@ -21,8 +22,8 @@ impl Session {
     pub(super) async fn refuse_injected(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
         self.begin_own(kind);
         let seq = self.skip_command().await?;
-        self.answered_here(error.code());
-        Err(self.told(error, seq))
+        self.control.answered_here(&self.worker, &self.links, error.code());
+        Err(told(&self.worker, &self.control, &self.state, error, seq))
     }
 }
 

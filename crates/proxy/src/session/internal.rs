@@ -7,8 +7,13 @@ use tokio::time::Instant;
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::facts::places::shares;
+use super::io::Io;
+use super::state::SessionState;
+use crate::control::Control;
 use crate::document::Value::{List, Object};
 use crate::document::{Form, Value, client, ms, object, on, plain, text};
+use crate::worker::Worker;
 use upstream::Backend;
 
 impl Session {
@@ -41,55 +46,11 @@ impl Session {
             members.push(("held", object([("hostgroup_id", plain(at)), ("because", text(hold.text()))])));
         }
         members.extend([
-            ("client", self.client_side()),
-            ("conn", self.asked_for()),
+            ("client", client_side(&self.control, &self.io, &self.state)),
+            ("conn", self.io.asked_for(&self.state)),
             ("backends", List(self.backends(session.hold))),
         ]);
         object(members).print(Form::Indented)
-    }
-
-    fn client_side(&self) -> Value {
-        let (user, schema) = (&self.state.identity.account.user.name, self.control.about.schema());
-        client(
-            &self.state.identity.peer,
-            self.io.sock.is_encrypted(),
-            user,
-            schema.as_deref().unwrap_or_default(),
-        )
-    }
-
-    /// What the client has asked for.
-    fn asked_for(&self) -> Value {
-        let caps = self.state.identity.capabilities;
-        let mut members: Vec<(String, Value)> =
-            self.state.settings().map(|(key, said)| (key.to_owned(), text(said))).collect();
-        let has = |capability| plain(caps.contains(capability));
-        let flags = [
-            ("value", plain(caps.bits())),
-            ("client_found_rows", has(Capabilities::FOUND_ROWS)),
-            ("client_multi_statements", has(Capabilities::MULTI_STATEMENTS)),
-            ("client_multi_results", has(Capabilities::MULTI_RESULTS)),
-            ("client_deprecate_eof", has(Capabilities::DEPRECATE_EOF)),
-        ];
-        let ids = self.state.prepared.as_ref().map(|all| all.ids()).unwrap_or_default();
-        // There are no numbers of statements that all sessions share: a session's own stand for
-        // them.
-        let ids = ids.into_iter().map(|id| List(vec![plain(id), plain(id)])).collect();
-        members.extend(
-            [
-                ("collation_id", plain(self.state.identity.collation)),
-                ("autocommit", on(self.state.status.contains(StatusFlags::AUTOCOMMIT))),
-                (
-                    "no_backslash_escapes",
-                    plain(self.state.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES)),
-                ),
-                ("client_flag", object(flags)),
-                ("status", object([("compression", plain(self.io.sock.is_compressed()))])),
-                ("ps", object([("client_stmt_to_global_ids", List(ids))])),
-            ]
-            .map(|(name, value)| (name.to_owned(), value)),
-        );
-        Object(members)
     }
 
     /// The connections to servers: the one in use, and the others.
@@ -103,54 +64,99 @@ impl Session {
             object([
                 ("hostgroup_id", plain(hostgroup)),
                 ("in_use", plain(in_use)),
-                ("conn", self.connection(status, backend, hold)),
+                ("conn", connection(&self.worker, &self.control, &self.state, status, backend, hold)),
             ])
         };
         in_use.chain(others).map(one).collect()
     }
+}
 
-    fn connection(&self, status: StatusFlags, backend: &Backend, hold: Option<Hold>) -> Value {
-        let (server, link) = (backend.server(), backend.connection());
-        let hostgroup = server.hostgroup();
-        let prepared = self.state.prepared.as_ref().map(|all| all.ids_at(link.state())).unwrap_or_default();
-        let pairs = |swap: bool| {
-            let pair = |&(here, id): &(u32, u32)| if swap { [id, here] } else { [here, id] };
-            List(prepared.iter().map(|ids| List(pair(ids).map(plain).into())).collect())
-        };
-        let is = |kind| plain(hold == Some(kind));
-        let is_bound = !self.shares(hostgroup) || self.state.pin_of(backend).is_some();
-        object([
-            ("address", text(server.endpoint().to_string())),
-            ("autocommit", plain(status.contains(StatusFlags::AUTOCOMMIT))),
-            ("no_backslash_escapes", plain(status.contains(StatusFlags::NO_BACKSLASH_ESCAPES))),
-            (
-                "status",
-                object([
-                    ("lock_tables", is(Hold::LockedTables)),
-                    ("temporary_table", is(Hold::TemporaryTables)),
-                    ("compression", plain(link.sock().is_compressed())),
-                    ("prepared_statement", plain(!prepared.is_empty())),
-                ]),
-            ),
-            ("MultiplexDisabled", plain(is_bound)),
-            ("MultiplexDisabled_ext", plain(is_bound)),
-            (
-                "ps",
-                object([
-                    ("backend_stmt_to_global_ids", pairs(false)),
-                    ("global_stmt_to_backend_ids", pairs(true)),
-                ]),
-            ),
-            (
-                "mysql",
-                object([
-                    ("host_info", text(server.endpoint().to_string())),
-                    ("user", text(&self.state.identity.account.user.name)),
-                    ("thread_id", plain(link.thread_id().unwrap_or_default())),
-                    ("server_status", plain(status.bits())),
-                    ("options", object([("use_ssl", plain(link.sock().is_encrypted()))])),
-                ]),
-            ),
-        ])
+fn client_side(control: &Control, io: &Io, state: &SessionState) -> Value {
+    let (user, schema) = (&state.identity.account.user.name, control.about.schema());
+    client(&state.identity.peer, io.sock.is_encrypted(), user, schema.as_deref().unwrap_or_default())
+}
+
+fn connection(
+    worker: &Worker,
+    control: &Control,
+    state: &SessionState,
+    status: StatusFlags,
+    backend: &Backend,
+    hold: Option<Hold>,
+) -> Value {
+    let (server, link) = (backend.server(), backend.connection());
+    let hostgroup = server.hostgroup();
+    let prepared = state.prepared.as_ref().map(|all| all.ids_at(link.state())).unwrap_or_default();
+    let pairs = |swap: bool| {
+        let pair = |&(here, id): &(u32, u32)| if swap { [id, here] } else { [here, id] };
+        List(prepared.iter().map(|ids| List(pair(ids).map(plain).into())).collect())
+    };
+    let is = |kind| plain(hold == Some(kind));
+    let is_bound = !shares(worker, control, state, hostgroup) || state.pin_of(backend).is_some();
+    object([
+        ("address", text(server.endpoint().to_string())),
+        ("autocommit", plain(status.contains(StatusFlags::AUTOCOMMIT))),
+        ("no_backslash_escapes", plain(status.contains(StatusFlags::NO_BACKSLASH_ESCAPES))),
+        (
+            "status",
+            object([
+                ("lock_tables", is(Hold::LockedTables)),
+                ("temporary_table", is(Hold::TemporaryTables)),
+                ("compression", plain(link.sock().is_compressed())),
+                ("prepared_statement", plain(!prepared.is_empty())),
+            ]),
+        ),
+        ("MultiplexDisabled", plain(is_bound)),
+        ("MultiplexDisabled_ext", plain(is_bound)),
+        (
+            "ps",
+            object([
+                ("backend_stmt_to_global_ids", pairs(false)),
+                ("global_stmt_to_backend_ids", pairs(true)),
+            ]),
+        ),
+        (
+            "mysql",
+            object([
+                ("host_info", text(server.endpoint().to_string())),
+                ("user", text(&state.identity.account.user.name)),
+                ("thread_id", plain(link.thread_id().unwrap_or_default())),
+                ("server_status", plain(status.bits())),
+                ("options", object([("use_ssl", plain(link.sock().is_encrypted()))])),
+            ]),
+        ),
+    ])
+}
+
+impl Io {
+    /// What the client has asked for.
+    fn asked_for(&self, state: &SessionState) -> Value {
+        let caps = state.identity.capabilities;
+        let mut members: Vec<(String, Value)> =
+            state.settings().map(|(key, said)| (key.to_owned(), text(said))).collect();
+        let has = |capability| plain(caps.contains(capability));
+        let flags = [
+            ("value", plain(caps.bits())),
+            ("client_found_rows", has(Capabilities::FOUND_ROWS)),
+            ("client_multi_statements", has(Capabilities::MULTI_STATEMENTS)),
+            ("client_multi_results", has(Capabilities::MULTI_RESULTS)),
+            ("client_deprecate_eof", has(Capabilities::DEPRECATE_EOF)),
+        ];
+        let ids = state.prepared.as_ref().map(|all| all.ids()).unwrap_or_default();
+        // There are no numbers of statements that all sessions share: a session's own stand for
+        // them.
+        let ids = ids.into_iter().map(|id| List(vec![plain(id), plain(id)])).collect();
+        members.extend(
+            [
+                ("collation_id", plain(state.identity.collation)),
+                ("autocommit", on(state.status.contains(StatusFlags::AUTOCOMMIT))),
+                ("no_backslash_escapes", plain(state.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES))),
+                ("client_flag", object(flags)),
+                ("status", object([("compression", plain(self.sock.is_compressed()))])),
+                ("ps", object([("client_stmt_to_global_ids", List(ids))])),
+            ]
+            .map(|(name, value)| (name.to_owned(), value)),
+        );
+        Object(members)
     }
 }

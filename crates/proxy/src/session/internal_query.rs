@@ -7,16 +7,14 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use tokio::time::{Duration, Instant, timeout};
-use wire::frame::HEADER_LEN;
 
 use super::Session;
+use super::facts::records::note_internal;
 use super::trace::Part;
 use crate::control::Signal;
-use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
-use crate::state::trackers::told_in;
 use upstream::{Connection, InternalQuery, Reply, internal_query};
 
 /// Why a connection has not done what it was to do.
@@ -65,7 +63,7 @@ impl Session {
         match asked.await? {
             Ok(replies) => {
                 for reply in &replies {
-                    self.note_internal(reply);
+                    note_internal(&self.worker, &mut self.state, &mut self.links, reply);
                 }
                 Ok(Ok(replies))
             }
@@ -107,15 +105,6 @@ impl Session {
         }
     }
 
-    /// Takes note of what a reply to an internal query tells.
-    pub(super) fn note_internal(&mut self, reply: &Reply) {
-        if let Some(link) = self.links.state_mut() {
-            self.state.note_status(reply.outcome, link);
-        }
-        self.collect(reply);
-        self.state.note_tracked(&reply.bytes, reply.outcome);
-    }
-
     /// Gives up the connection in use, which has not done what it was to do. Returns what the
     /// client is to hear: that its transaction is lost, if one is.
     pub(super) fn give_up_unanswered(&mut self, why: NoAnswer) -> Result<ClientError, Ending> {
@@ -129,15 +118,5 @@ impl Session {
             NoAnswer::Late => "no answer in time",
         };
         Ok(rolled_back.unwrap_or_else(|| ClientError::setup_failed(watched.endpoint(), &why)))
-    }
-
-    /// Takes note of a transaction that an answer tells.
-    fn collect(&mut self, reply: &Reply) {
-        let Some(gtids) = &mut self.state.gtids else { return };
-        if let Some(gtid) = reply.bytes.get(HEADER_LEN..).and_then(told_in) {
-            let hostgroup = self.state.here;
-            gtids.note(hostgroup, self.worker.cluster_of(hostgroup), gtid);
-            self.worker.counts.note(Counter::GtidCollected);
-        }
     }
 }

@@ -13,6 +13,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::facts::places::shares;
 use super::links::Links;
 use super::retold::KeptError;
 use super::state::SessionState;
@@ -87,7 +88,7 @@ impl Session {
         self.links.in_use.is_some()
             && !self.links.is_promised()
             && !self.state.status.contains(StatusFlags::IN_TRANSACTION)
-            && self.shares(self.state.here)
+            && shares(&self.worker, &self.control, &self.state, self.state.here)
     }
 
     /// The next statement runs elsewhere and does not ask about the one before. Servers that clear

@@ -13,6 +13,8 @@ use wire::command::Kind;
 use wire::reply::End;
 
 use super::Session;
+use super::facts::endings::told;
+use super::state::SessionState;
 use crate::client::login::ok;
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
@@ -23,6 +25,7 @@ use crate::mail::{Request, Verdict};
 use crate::sock::{Input, Sock};
 use crate::statement::Kill;
 use crate::statement::kill::What;
+use crate::worker::Worker;
 use reply::errors::INTERRUPTED;
 use session::identity::Stranger;
 use session::link::LinkState;
@@ -46,9 +49,9 @@ impl Session {
     /// The same for one that is counted, and shown meanwhile.
     pub(super) async fn kill_here(&mut self, kind: Kind, kill: Kill) -> Result<(), Ending> {
         let measured = self.measure_own(kind);
-        self.begin_running(measured, &[]);
+        self.control.begin_running(&self.worker, measured, &[]);
         self.run_kill(kill).await?;
-        self.answered_here(0);
+        self.control.answered_here(&self.worker, &self.links, 0);
         Ok(())
     }
 
@@ -62,9 +65,11 @@ impl Session {
             }
             // What they say themselves.
             What::Connection if self.worker.shared.says_mariadb().await => {
-                Err(self.told(&ClientError::ConnectionKilled, seq))
+                Err(told(&self.worker, &self.control, &self.state, &ClientError::ConnectionKilled, seq))
             }
-            What::Connection => Err(self.told(&ClientError::Interrupted, seq)),
+            What::Connection => {
+                Err(told(&self.worker, &self.control, &self.state, &ClientError::Interrupted, seq))
+            }
         }
     }
 
@@ -101,55 +106,15 @@ impl Session {
         for request in self.control.take_mail() {
             match &self.links.in_use {
                 Some(backend) if number.is_some() || request.stranger.is_some() => {
-                    self.be_killed_at_server(backend, request);
+                    be_killed_at_server(&self.worker, &self.control, &self.state, backend, request);
                 }
-                None if !running && request.stranger.is_some() => self.ask_stand_in(request),
+                None if !running && request.stranger.is_some() => {
+                    ask_stand_in(&self.worker, &self.control, &self.state, request);
+                }
                 _ => drop(killed_without_server(request, self.state.identity.capabilities, running)?),
             }
         }
         Ok(())
-    }
-
-    /// Has what runs on `backend` killed there.
-    fn be_killed_at_server(&self, backend: &Backend, request: Request) {
-        let is_own = request.stranger.is_none();
-        if is_own && request.kill.what == What::Connection {
-            self.control.send(Signal::Kill);
-        }
-        let Some(shot) = self.shot(backend, request.kill, request.stranger.as_deref()) else {
-            return request.answer(if is_own { Verdict::Done } else { Verdict::Unknown });
-        };
-        let victim = Victim::new(&self.control);
-        if is_own {
-            spawn_local(kill(shot, victim, request));
-        } else {
-            spawn_local(kill_for_stranger(shot, victim, request));
-        }
-    }
-
-    /// Has a server asked whether another user may kill this session, which has no connection to
-    /// one. Without a server that cannot be checked: the answer is [`Verdict::Unknown`].
-    fn ask_stand_in(&self, request: Request) {
-        let shared = &self.worker.shared;
-        let servers = shared.upstream.pool.explain(self.state.here, shared.uptime());
-        // Whether it is full does not matter.
-        let is_there = |one: &Explained<Target>| {
-            one.taken || matches!(one.reason, Reason::Not(Standing::Full { .. } | Standing::Refusing { .. }))
-        };
-        let (Some(server), Some(stranger)) =
-            (servers.into_iter().find(is_there), request.stranger.as_deref())
-        else {
-            return request.answer(Verdict::Unknown);
-        };
-        let on_its_own = |who| self.state.identity.for_own_use(shared.connection_id(), who);
-        let stand_in = StandIn {
-            worker: Rc::clone(&self.worker),
-            target: server.server.endpoint().clone(),
-            identity: on_its_own(None),
-            stranger: on_its_own(Some(stranger)),
-            seat: self.control.seat(),
-        };
-        spawn_local(stand_in.ask(Victim::new(&self.control), request));
     }
 
     /// Sees to it that the statement of a client that has vanished does not run on.
@@ -165,22 +130,81 @@ impl Session {
             return;
         }
         let Some(backend) = self.links.in_use.take() else { return };
-        if let Some(shot) = self.shot(&backend, Kill::connection(self.state.identity.connection_id), None) {
+        if let Some(shot) = shot(
+            &self.worker,
+            &self.state,
+            &backend,
+            Kill::connection(self.state.identity.connection_id),
+            None,
+        ) {
             spawn_local(clean_up(shot, backend));
         }
     }
+}
 
-    /// A KILL of what runs on `backend`, by its own user or by a stranger; `None` if the server has
-    /// not told its id.
-    fn shot(&self, backend: &Backend, kill: Kill, stranger: Option<&Stranger>) -> Option<Shot> {
-        Some(Shot {
-            worker: Rc::clone(&self.worker),
-            kill,
-            target: backend.server().endpoint().clone(),
-            thread_id: backend.connection().thread_id()?,
-            identity: self.state.identity.for_own_use(self.worker.shared.connection_id(), stranger),
-        })
+/// Has what runs on `backend` killed there.
+fn be_killed_at_server(
+    worker: &Rc<Worker>,
+    control: &Rc<Control>,
+    state: &SessionState,
+    backend: &Backend,
+    request: Request,
+) {
+    let is_own = request.stranger.is_none();
+    if is_own && request.kill.what == What::Connection {
+        control.send(Signal::Kill);
     }
+    let Some(shot) = shot(worker, state, backend, request.kill, request.stranger.as_deref()) else {
+        return request.answer(if is_own { Verdict::Done } else { Verdict::Unknown });
+    };
+    let victim = Victim::new(control);
+    if is_own {
+        spawn_local(kill(shot, victim, request));
+    } else {
+        spawn_local(kill_for_stranger(shot, victim, request));
+    }
+}
+
+/// Has a server asked whether another user may kill this session, which has no connection to
+/// one. Without a server that cannot be checked: the answer is [`Verdict::Unknown`].
+fn ask_stand_in(worker: &Rc<Worker>, control: &Rc<Control>, state: &SessionState, request: Request) {
+    let shared = &worker.shared;
+    let servers = shared.upstream.pool.explain(state.here, shared.uptime());
+    // Whether it is full does not matter.
+    let is_there = |one: &Explained<Target>| {
+        one.taken || matches!(one.reason, Reason::Not(Standing::Full { .. } | Standing::Refusing { .. }))
+    };
+    let (Some(server), Some(stranger)) = (servers.into_iter().find(is_there), request.stranger.as_deref())
+    else {
+        return request.answer(Verdict::Unknown);
+    };
+    let on_its_own = |who| state.identity.for_own_use(shared.connection_id(), who);
+    let stand_in = StandIn {
+        worker: Rc::clone(worker),
+        target: server.server.endpoint().clone(),
+        identity: on_its_own(None),
+        stranger: on_its_own(Some(stranger)),
+        seat: control.seat(),
+    };
+    spawn_local(stand_in.ask(Victim::new(control), request));
+}
+
+/// A KILL of what runs on `backend`, by its own user or by a stranger; `None` if the server has
+/// not told its id.
+fn shot(
+    worker: &Rc<Worker>,
+    state: &SessionState,
+    backend: &Backend,
+    kill: Kill,
+    stranger: Option<&Stranger>,
+) -> Option<Shot> {
+    Some(Shot {
+        worker: Rc::clone(worker),
+        kill,
+        target: backend.server().endpoint().clone(),
+        thread_id: backend.connection().thread_id()?,
+        identity: state.identity.for_own_use(worker.shared.connection_id(), stranger),
+    })
 }
 
 /// Takes note of KILLs that were sent to the server of `link`, for a statement that has `ended` so:

@@ -5,63 +5,28 @@
 //! and where the id is the server's own, the server gets what it would have got.
 
 use command::Command;
-use wire::Capabilities;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
 
 use super::Session;
 use super::correction::correction;
-use super::state::Past;
+use super::facts::kills::kill_by_parameter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::mail::Verdict;
-use crate::state::OPTION;
-use crate::statement::kill::{self, PreparedKill, Target};
-use crate::statement::{Kill, Own};
+use crate::statement::Kill;
+use crate::statement::kill::{self, Target};
 use upstream::Full;
 
 impl Session {
-    /// What an execution of a prepared statement is, if it kills a session of the proxy, or what a
-    /// parameter says.
-    pub(super) fn prepared_kill(&self, command: Command<'_>) -> Option<Own> {
-        if !self.state.past.contains(Past::PREPARED_KILL) {
-            return None;
-        }
-        match self.state.prepared.as_ref()?.kill(command.statement()?)? {
-            PreparedKill::Session(kill) => Some(Own::Kill(kill)),
-            PreparedKill::Own(kill) => Some(Own::Kill(self.own_kill(kill))),
-            PreparedKill::ByParameter { .. } => self.kill_by_parameter(command).map(|_| Own::KillExecuted),
-        }
-    }
-
-    /// The KILL that an execution stands for, and the type of its parameter; nothing if its value
-    /// is no number. Where texts are judged it must not become another text.
-    fn kill_by_parameter(&self, command: Command<'_>) -> Option<(Kill, u16)> {
-        let all = self.state.prepared.as_ref()?;
-        let PreparedKill::ByParameter { kill, kind } = all.kill(command.statement()?)? else { return None };
-        let (id, kind) = command.params(1)?.first_whole_number(kind)?;
-        (!self.worker.is_watched(&self.state)).then_some((Kill { id, ..kill }, kind))
-    }
-
-    /// Whether other statements may stand behind the first in one text.
-    pub(super) fn takes_several_statements(&self) -> bool {
-        // `COM_SET_OPTION` with 0 allows it.
-        let mut said = self.state.settings().filter(|(key, _)| *key == OPTION);
-        let said = said.next().and_then(|(_, payload)| payload.get(1));
-        said.map_or_else(
-            || self.state.identity.capabilities.contains(Capabilities::MULTI_STATEMENTS),
-            |said| *said == 0,
-        )
-    }
-
     /// Puts the KILL that the execution in the backlog stands for in its place, as text.
     pub(super) fn spell_kill(&mut self) {
         let Some(command) = self.io.command(self.state.identity.capabilities).filter(Command::is_whole)
         else {
             return;
         };
-        let Some((kill, of)) = self.kill_by_parameter(command) else { return };
+        let Some((kill, of)) = kill_by_parameter(&self.worker, &self.state, command) else { return };
         if let Some((all, id)) = self.state.prepared.as_mut().zip(command.statement()) {
             all.note_kill_by(id, of);
         }

@@ -13,6 +13,7 @@ use super::stop::Stop;
 use crate::ending::Ending;
 use crate::state::results::LastId;
 use crate::state::substitute::{Unknown, with_numbers};
+use crate::worker::Worker;
 use session::ran::Ran;
 use upstream::Connection;
 
@@ -96,7 +97,7 @@ impl Session {
             _ => return Ok(()),
         };
         match told {
-            Some(text) => self.rewrite(&text),
+            Some(text) => self.io.rewrite(&self.state, &text),
             None if has_strange || self.links.has_warnings() => {}
             // They belong to the connection over which the statement before ran.
             None if self.links.unknown_here(&self.state).changed.is_some() => self.forget_warnings().await?,
@@ -119,7 +120,7 @@ impl Session {
 
     /// Makes `LAST_INSERT_ID()` at the backend in use what it is to the session.
     pub(super) async fn bring_last_id(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        self.until_told().await;
+        until_told(&self.worker, &self.state).await;
         if self.links.has_last_id(&self.state) {
             return Ok(());
         }
@@ -143,12 +144,12 @@ impl Session {
         }
         Ok(())
     }
+}
 
-    /// Waits until the session that has the connection now has asked for what this one may need.
-    async fn until_told(&self) {
-        let limit = self.worker.settings().variables.connect_timeout_server;
-        let _ = tokio::time::timeout(limit, self.state.last.results.until_told()).await;
-    }
+/// Waits until the session that has the connection now has asked for what this one may need.
+async fn until_told(worker: &Worker, state: &SessionState) {
+    let limit = worker.settings().variables.connect_timeout_server;
+    let _ = tokio::time::timeout(limit, state.last.results.until_told()).await;
 }
 
 impl Links {

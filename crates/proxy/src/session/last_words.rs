@@ -13,6 +13,7 @@ use wire::frame::{HEADER_LEN, Header};
 use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
+use super::facts::endings::interrupted;
 use super::links::Links;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -34,7 +35,9 @@ impl Session {
             (Some(packet), _) => {
                 Ending::Say { packets: packet.into_boxed_slice(), linger: answer_seq.is_some() }
             }
-            (None, Some(seq)) => self.interrupted(&ClientError::server_lost(server), seq),
+            (None, Some(seq)) => {
+                interrupted(&self.worker, &self.control, &self.state, &ClientError::server_lost(server), seq)
+            }
             (None, None) => Ending::Silent,
         }
     }

@@ -12,6 +12,10 @@ use wire::{Capabilities, StatusFlags};
 
 use super::Session;
 use super::cached_answer::Stale;
+use super::facts::cache::take_stale;
+use super::facts::endings::{interrupted, told};
+use super::facts::executions::send_once_more;
+use super::facts::places::go_on;
 use super::last_words::error_text;
 use super::state::SessionState;
 use crate::client::login::ok;
@@ -48,7 +52,15 @@ impl Session {
                 let error = ClientError::transaction_lost(server, gone);
                 self.state.transaction.rolled_back = Some(Box::new(error));
             }
-            Loss::Session(pin) => return Err(self.told(&ClientError::session_lost(server, gone, pin), 1)),
+            Loss::Session(pin) => {
+                return Err(told(
+                    &self.worker,
+                    &self.control,
+                    &self.state,
+                    &ClientError::session_lost(server, gone, pin),
+                    1,
+                ));
+            }
         }
         self.lose_backend();
         // That it was idle before counts on.
@@ -65,7 +77,13 @@ impl Session {
             Loss::Nothing => None,
             Loss::Transaction => Some(ClientError::transaction_lost(server, gone)),
             Loss::Session(pin) => {
-                return Err(self.interrupted(&ClientError::session_lost(server, gone, pin), 1));
+                return Err(interrupted(
+                    &self.worker,
+                    &self.control,
+                    &self.state,
+                    &ClientError::session_lost(server, gone, pin),
+                    1,
+                ));
             }
         };
         self.lose_backend();
@@ -86,7 +104,7 @@ impl Session {
         }
         let error = self.state.transaction.rolled_back.take();
         let Some(error) = error.filter(|_| !self.rolls_back(kind)) else { return Ok(false) };
-        self.keep_types();
+        self.io.keep_types(&mut self.state);
         self.refuse_here(kind, &error).await?;
         Ok(true)
     }
@@ -127,7 +145,7 @@ impl Session {
                 Gone::Closed | Gone::Refused | Gone::NotOnly => ClientError::server_lost(&server),
                 Gone::Off(off) => ClientError::server_off(&server, off),
             };
-            let ending = self.told(&error, seq);
+            let ending = told(&self.worker, &self.control, &self.state, &error, seq);
             if is_off {
                 self.leave_nothing_running();
             }
@@ -157,17 +175,17 @@ impl Session {
             return self.reply_stale(stale).await;
         }
         if let Some(command) = again {
-            let counts = refusal.is_none() && !self.is_together();
+            let counts = refusal.is_none() && !self.flight.is_together();
             let flight = self.flight.begin();
             flight.tries = flight.tries.saturating_add(u16::from(counts));
-            self.send_once_more(command);
+            send_once_more(&self.control, &mut self.io, &mut self.flight, command);
             return Ok(());
         }
         let loses_nothing = loss == Loss::Nothing && unanswered != Unanswered::RolledBack;
         if kind == Some(Kind::Ping) && self.links.pipelined.is_empty() && loses_nothing {
             // The proxy itself is alive.
             self.reply(seq, &ok(self.state.identity.capabilities, self.state.status)).await?;
-            self.answered_here(0);
+            self.control.answered_here(&self.worker, &self.links, 0);
             return Ok(());
         }
         let has_done_nothing = matches!(unanswered, Unanswered::Again | Unanswered::Nothing);
@@ -188,9 +206,13 @@ impl Session {
                 Some(refusal) => self.reply(seq, refusal).await?,
                 None => self.reply_error(seq, error).await?,
             }
-            self.answered_here(refusal.and_then(code).unwrap_or_else(|| error.code()));
+            self.control.answered_here(
+                &self.worker,
+                &self.links,
+                refusal.and_then(code).unwrap_or_else(|| error.code()),
+            );
             seq = 1;
-            if !self.go_on() {
+            if !go_on(&self.control, &mut self.state, &mut self.links) {
                 return Ok(());
             }
         }
@@ -199,7 +221,11 @@ impl Session {
     /// The stale answer that the client gets in place of this error, if there is one.
     fn stale_instead_of(&mut self, error: &ClientError) -> Option<Stale> {
         let is_alone = self.links.pipelined.is_empty() && !self.control.is_overdue();
-        if is_alone && error.is_no_answer() { self.take_stale(error) } else { None }
+        if is_alone && error.is_no_answer() {
+            take_stale(&self.worker, &self.state, &mut self.flight, error)
+        } else {
+            None
+        }
     }
 
     /// What was sent and not answered.
@@ -225,7 +251,7 @@ impl Session {
             Some(_) if is_killed => 0,
             Some(_) => u32::MAX,
             // It may be what others have sent that the server has not borne. It goes on alone.
-            None if self.is_together() && !is_killed => u32::MAX,
+            None if self.flight.is_together() && !is_killed => u32::MAX,
             None => self.flight.retries.unwrap_or_else(usual),
         };
         if unanswered != Unanswered::Again

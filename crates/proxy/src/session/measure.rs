@@ -11,8 +11,11 @@ use wire::command::Kind;
 
 use super::Session;
 use super::decided::Decided;
+use super::facts::records::{note_traced_here, note_traced_wait, place};
+use super::links::Links;
 use super::state::SessionState;
 use crate::audit;
+use crate::control::Control;
 use crate::counted::{Ended, answered, is_question, note_time};
 use crate::counts::Counter;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
@@ -37,7 +40,7 @@ impl Session {
                 self.worker.note_ruling(&self.state, command, decided);
                 self.worker.note_sighting(&self.state, command, decided);
                 self.worker.note_uncached(decided);
-                self.measure_as(command, decided.plan.statement())
+                self.control.measure_as(&self.worker, command, decided.plan.statement())
             }
         };
         if is_question(kind)
@@ -45,7 +48,7 @@ impl Session {
         {
             backend.connection().note_query();
         }
-        let place = self.place(command, decided);
+        let place = place(&self.worker, &self.control, &mut self.state, command, decided);
         let (digest, log) = (decided.digest(), decided.log());
         let bytes = u32::try_from(command.payload().len()).unwrap_or(u32::MAX);
         self.worker.note_at_server(kind);
@@ -58,93 +61,9 @@ impl Session {
     /// Counts the command in the backlog, which no server gets.
     pub(super) fn measure_own(&self, kind: Kind) -> Measured {
         let command = self.io.command(self.state.identity.capabilities);
-        command.map_or(Measured::plain(kind), |command| self.measure_as(command, self.flight.statement))
-    }
-
-    /// Counts a command; of a statement, which one it is may be known already.
-    pub(super) fn measure_as(&self, command: Command<'_>, known: Option<StatementKind>) -> Measured {
-        let kind = command.kind;
-        let counts = &self.worker.counts;
-        if is_question(kind) {
-            counts.note(Counter::Questions);
-        }
-        let mut statement = None;
-        match kind {
-            Kind::Query => {
-                let text = command.text();
-                let known = known.unwrap_or_else(|| StatementKind::of(text));
-                self.note_statement(known, text);
-                statement = Some(known);
-            }
-            Kind::StmtPrepare => counts.note(Counter::Prepare),
-            Kind::StmtExecute | Kind::StmtBulkExecute => counts.note(Counter::Execute),
-            Kind::StmtClose => counts.note(Counter::Close),
-            Kind::InitDb => {
-                counts.note(Counter::InitDb);
-                self.note_schema(command.text());
-            }
-            _ => {}
-        }
-        Measured { statement, ..Measured::plain(kind) }
-    }
-
-    /// Counts what is counted of some statements.
-    fn note_statement(&self, statement: StatementKind, text: &[u8]) {
-        let counts = &self.worker.counts;
-        match statement {
-            StatementKind::Commit => counts.note(Counter::Commit),
-            StatementKind::Rollback => counts.note(Counter::Rollback),
-            StatementKind::Set => match set_of(text) {
-                SetOf::Names => counts.note(Counter::SetNames),
-                SetOf::Autocommit => counts.note(Counter::Autocommit),
-                SetOf::Other => {}
-            },
-            StatementKind::Use => {
-                counts.note(Counter::UseDb);
-                if let Some(schema) = used_schema(text) {
-                    self.note_schema(schema);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// The client asks for another schema.
-    fn note_schema(&self, schema: &[u8]) {
-        self.control.about.set_schema(schema);
-        audit::note(&self.worker, &self.control, AuditEvent::InitDb);
-    }
-
-    /// From now on `measured` runs, and `text` is shown.
-    pub(super) fn begin_running(&self, measured: Measured, text: &[u8]) {
-        self.begin_running_at(measured, text, Instant::now());
-    }
-
-    /// The same for who has just looked at the clock.
-    fn begin_running_at(&self, measured: Measured, text: &[u8], now: Instant) {
-        let kept = self.worker.settings().logs.text_kept();
-        self.control.running.begin(&self.worker.shown, measured, text, kept, now);
-    }
-
-    /// The same for a command that is sent to the backend, of which some bytes may not have come
-    /// yet.
-    pub(super) fn begin_sent(&self, measured: Measured, command: Command<'_>) {
-        let payload = command.payload();
-        let missing = (command.payload_len() as usize).saturating_sub(payload.len());
-        self.begin_running(measured, self.state.shown(&self.worker, command));
-        self.control.running.note_missing(missing);
-        if measured.kind == Kind::StmtExecute && missing == 0 {
-            self.control.running.keep_execution(&self.worker.shown, payload);
-        }
-        self.control.running.set_statement(self.state.executed_id(command));
-    }
-
-    /// Nothing runs any more.
-    pub(super) fn end_running(&self) {
-        self.control.running.rest(&self.worker.shown);
-        if let Some(link) = self.links.connection() {
-            link.note_answered();
-        }
+        command.map_or(Measured::plain(kind), |command| {
+            self.control.measure_as(&self.worker, command, self.flight.statement)
+        })
     }
 
     /// The command in the backlog waits for a backend.
@@ -155,12 +74,13 @@ impl Session {
     /// The same for who has just looked at the clock.
     pub(super) fn show_waiting_since(&self, now: Instant) {
         if let Some(command) = self.io.command(self.state.identity.capabilities) {
-            self.begin_running_at(
+            self.control.begin_running_at(
+                &self.worker,
                 Measured::plain(command.kind),
                 self.state.shown(&self.worker, command),
                 now,
             );
-            self.note_traced_wait(command, now);
+            note_traced_wait(&self.worker, &self.control, &self.state, command, now);
         }
         if let Some(paused) = &self.flight.paused {
             self.control.running.resume(paused);
@@ -178,9 +98,13 @@ impl Session {
         };
         let digest = self.flight.digest.map(NonZeroU64::get).or(measured.digest);
         let log = self.flight.log;
-        self.begin_running(Measured { digest, log, place, ..measured }, self.text_for_logs());
+        self.control.begin_running(
+            &self.worker,
+            Measured { digest, log, place, ..measured },
+            self.text_for_logs(),
+        );
         if let Some(command) = self.io.command(self.state.identity.capabilities) {
-            self.note_traced_here(command, None);
+            note_traced_here(&self.worker, &self.control, &self.state, command, None);
         }
         if let Some(paused) = paused {
             self.control.running.resume(paused);
@@ -196,24 +120,104 @@ impl Session {
         }
     }
 
-    /// Counts the answer that the proxy itself has given to the command that runs; `error` is its
-    /// number, 0 if it is none.
-    pub(super) fn answered_here(&mut self, error: u16) {
-        note_time(&self.worker, &self.control, Ended::Here(error));
-        self.end_running();
-    }
-
-    /// Counts the answer that the backend has given to the command that runs, of which the client
-    /// gets another form.
-    pub(super) fn answered_at_server(&self, reply: &Reply) {
-        answered(&self.worker, &self.control, reply.outcome, Some(&reply.bytes));
-        self.end_running();
-    }
-
     /// The text of the command in the backlog, if logs want it.
     pub(super) fn text_for_logs(&self) -> &[u8] {
         let first = self.io.command(self.state.identity.capabilities).filter(|_| self.worker.logs());
         first.map_or(&[], |command| self.state.shown(&self.worker, command))
+    }
+}
+
+impl Control {
+    /// Counts a command; of a statement, which one it is may be known already.
+    pub(super) fn measure_as(
+        &self,
+        worker: &Worker,
+        command: Command<'_>,
+        known: Option<StatementKind>,
+    ) -> Measured {
+        let kind = command.kind;
+        let counts = &worker.counts;
+        if is_question(kind) {
+            counts.note(Counter::Questions);
+        }
+        let mut statement = None;
+        match kind {
+            Kind::Query => {
+                let text = command.text();
+                let known = known.unwrap_or_else(|| StatementKind::of(text));
+                self.note_statement(worker, known, text);
+                statement = Some(known);
+            }
+            Kind::StmtPrepare => counts.note(Counter::Prepare),
+            Kind::StmtExecute | Kind::StmtBulkExecute => counts.note(Counter::Execute),
+            Kind::StmtClose => counts.note(Counter::Close),
+            Kind::InitDb => {
+                counts.note(Counter::InitDb);
+                self.note_schema(worker, command.text());
+            }
+            _ => {}
+        }
+        Measured { statement, ..Measured::plain(kind) }
+    }
+
+    /// Counts what is counted of some statements.
+    fn note_statement(&self, worker: &Worker, statement: StatementKind, text: &[u8]) {
+        let counts = &worker.counts;
+        match statement {
+            StatementKind::Commit => counts.note(Counter::Commit),
+            StatementKind::Rollback => counts.note(Counter::Rollback),
+            StatementKind::Set => match set_of(text) {
+                SetOf::Names => counts.note(Counter::SetNames),
+                SetOf::Autocommit => counts.note(Counter::Autocommit),
+                SetOf::Other => {}
+            },
+            StatementKind::Use => {
+                counts.note(Counter::UseDb);
+                if let Some(schema) = used_schema(text) {
+                    self.note_schema(worker, schema);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The client asks for another schema.
+    fn note_schema(&self, worker: &Worker, schema: &[u8]) {
+        self.about.set_schema(schema);
+        audit::note(worker, self, AuditEvent::InitDb);
+    }
+
+    /// From now on `measured` runs, and `text` is shown.
+    pub(super) fn begin_running(&self, worker: &Worker, measured: Measured, text: &[u8]) {
+        self.begin_running_at(worker, measured, text, Instant::now());
+    }
+
+    /// The same for who has just looked at the clock.
+    fn begin_running_at(&self, worker: &Worker, measured: Measured, text: &[u8], now: Instant) {
+        let kept = worker.settings().logs.text_kept();
+        self.running.begin(&worker.shown, measured, text, kept, now);
+    }
+
+    /// Nothing runs any more.
+    pub(super) fn end_running(&self, worker: &Worker, links: &Links) {
+        self.running.rest(&worker.shown);
+        if let Some(link) = links.connection() {
+            link.note_answered();
+        }
+    }
+
+    /// Counts the answer that the proxy itself has given to the command that runs; `error` is its
+    /// number, 0 if it is none.
+    pub(super) fn answered_here(&self, worker: &Worker, links: &Links, error: u16) {
+        note_time(worker, self, Ended::Here(error));
+        self.end_running(worker, links);
+    }
+
+    /// Counts the answer that the backend has given to the command that runs, of which the client
+    /// gets another form.
+    pub(super) fn answered_at_server(&self, worker: &Worker, links: &Links, reply: &Reply) {
+        answered(worker, self, reply.outcome, Some(&reply.bytes));
+        self.end_running(worker, links);
     }
 }
 

@@ -1,11 +1,11 @@
 //! What ends a session from outside of it, and what its client is told then.
 
 use super::Session;
+use super::facts::endings::told;
+use super::facts::places::has_transaction;
 use crate::control::Signal;
-use crate::counted::note_own_error;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::sock::garbled;
 
 impl Session {
     /// Does what others want of the session, between commands or while one runs: nearly always
@@ -22,40 +22,23 @@ impl Session {
         if self.control.has_mail() {
             self.be_killed(running)?;
         }
-        let in_transaction = self.has_transaction();
+        let in_transaction = has_transaction(&self.state, &self.links);
         match self.control.signal() {
             Signal::None => Ok(()),
             Signal::Drain if running || in_transaction => Ok(()),
             // With sequence id 1 it is what the client reads as the answer to its next command.
-            Signal::Drain => Err(self.told(&ClientError::Shutdown, 1)),
+            Signal::Drain => Err(told(&self.worker, &self.control, &self.state, &ClientError::Shutdown, 1)),
             Signal::Kill if running => Ok(()),
-            Signal::Kill => Err(self.told(&ClientError::ConnectionKilled, 1)),
-            Signal::Stop if !running => Err(self.told(&ClientError::Shutdown, 1)),
+            Signal::Kill => {
+                Err(told(&self.worker, &self.control, &self.state, &ClientError::ConnectionKilled, 1))
+            }
+            Signal::Stop if !running => {
+                Err(told(&self.worker, &self.control, &self.state, &ClientError::Shutdown, 1))
+            }
             Signal::Timeout if !running && self.control.tells_timeout() => {
-                Err(self.told(&ClientError::IdleTooLong, 1))
+                Err(told(&self.worker, &self.control, &self.state, &ClientError::IdleTooLong, 1))
             }
             Signal::Stop | Signal::Timeout => Err(Ending::Silent),
         }
-    }
-
-    /// The session ends with this error.
-    pub(super) fn told(&self, error: &ClientError, seq: u8) -> Ending {
-        note_own_error(&self.worker, &self.control, error);
-        Ending::tell(error, seq, self.state.identity.capabilities)
-    }
-
-    /// Reading from the client has failed. What is not the protocol it is told, in the place of the
-    /// answer `seq`.
-    pub(super) fn unreadable(&self, error: &std::io::Error, seq: u8) -> Ending {
-        match garbled(error) {
-            Some(error) => self.interrupted(&ClientError::malformed(error), seq),
-            None => Ending::ClientLeft,
-        }
-    }
-
-    /// The session ends with this error although the client may be in the middle of sending.
-    pub(super) fn interrupted(&self, error: &ClientError, seq: u8) -> Ending {
-        note_own_error(&self.worker, &self.control, error);
-        Ending::interrupt(error, seq, self.state.identity.capabilities)
     }
 }

@@ -8,11 +8,10 @@
 use pool::Off;
 
 use super::Session;
-use super::state::Past;
+use super::facts::endings::{lose_other, told_if};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use session::link::Loss;
 use upstream::Backend;
 
 impl Session {
@@ -28,27 +27,12 @@ impl Session {
         while let Some(at) = self.links.away.others.iter().position(is_off) {
             let other = self.links.away.others.swap_remove(at);
             let gone = Gone::Off(other.server().off().unwrap_or(Off::Configured));
-            self.lose_other(&other, gone)?;
+            lose_other(&self.worker, &self.control, &mut self.state, &other, gone)?;
         }
         match self.links.off() {
             Some(off) => self.give_up_backend(self.links.loss(&self.state), Gone::Off(off)),
             None => Ok(()),
         }
-    }
-
-    /// A connection that was released is of no use any more.
-    pub(super) fn lose_other(&mut self, other: &Backend, gone: Gone) -> Result<(), Ending> {
-        let server = other.server().endpoint();
-        match self.state.loss_of(other) {
-            Loss::Nothing => {}
-            Loss::Transaction => {
-                self.state.transaction.rolled_back =
-                    Some(Box::new(ClientError::transaction_lost(server, gone)));
-            }
-            Loss::Session(pin) => return Err(self.told(&ClientError::session_lost(server, gone, pin), 1)),
-        }
-        self.state.past.remove(Past::IN_TRANSACTION);
-        Ok(())
     }
 
     /// While an answer is on its way: ends the session if the server that owes it is off. What runs
@@ -63,7 +47,7 @@ impl Session {
         }
         self.worker.counts.note(Counter::OfflineDuringQuery);
         let error = ClientError::server_off(backend.server().endpoint(), off);
-        let ending = self.told_if(reply, &error);
+        let ending = told_if(&self.worker, &self.control, &self.state, reply, &error);
         self.leave_nothing_running();
         Err(ending)
     }

@@ -13,6 +13,8 @@ use wire::frame::MessageScanner;
 use wire::reply::Answer;
 
 use super::Session;
+use super::facts::endings::interrupted;
+use super::facts::places::{is_fast_forward, shares, take_found};
 use super::kill::while_waiting;
 use super::phase::Phase;
 use super::trace::Part;
@@ -24,7 +26,7 @@ use crate::error::ClientError;
 use crate::fresh::Behind;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
-use upstream::{AcquireError, Avoid, Found, Full, Target, Whom, acquire, open_in};
+use upstream::{AcquireError, Avoid, Full, Target, Whom, acquire, open_in};
 
 impl Session {
     /// Deals with the command in the backlog, which takes more than forwarding.
@@ -57,7 +59,7 @@ impl Session {
                 Box::pin(self.change_user()).await?;
                 // Decided here, and not behind each command: the firewall may be switched off
                 // meanwhile.
-                if self.is_fast_forward() {
+                if is_fast_forward(&self.worker, &self.state) {
                     return Ok(Phase::FastForward);
                 }
             }
@@ -74,7 +76,7 @@ impl Session {
 
     /// Whether a session whose connection is lent to another one needs none for a `COM_PING`.
     fn can_answer_ping(&self) -> bool {
-        self.links.is_empty() && self.shares(self.state.here)
+        self.links.is_empty() && shares(&self.worker, &self.control, &self.state, self.state.here)
     }
 
     /// Answers a command that does not exist.
@@ -102,7 +104,13 @@ impl Session {
         });
         let _ = self.control.until(Signal::Stop, tokio::time::timeout(LINGER_MAX, rest)).await;
         let max = self.worker.settings().variables.max_allowed_packet;
-        self.interrupted(&ClientError::PacketTooLarge { max }, command.next_seq())
+        interrupted(
+            &self.worker,
+            &self.control,
+            &self.state,
+            &ClientError::PacketTooLarge { max },
+            command.next_seq(),
+        )
     }
 
     /// Gets a backend of `hostgroup` for the command in the backlog, which stays there. Whether it
@@ -127,7 +135,7 @@ impl Session {
         let in_line = self.flight.as_mut().and_then(|flight| flight.in_line.take());
         let in_line = in_line.filter(|line| line.hostgroup == hostgroup);
         if in_line.as_ref().is_some_and(|line| line.is_killed) {
-            self.end_running();
+            self.control.end_running(&self.worker, &self.links);
             return Ok(Err(AcquireError::Proxy(ClientError::Interrupted)));
         }
         let begun = Instant::now();
@@ -135,7 +143,9 @@ impl Session {
             self.show_waiting();
         }
         let acquired = {
-            let shares = self.shares(hostgroup) && !self.flight.wants_new && !lacks_schema;
+            let shares = shares(&self.worker, &self.control, &self.state, hostgroup)
+                && !self.flight.wants_new
+                && !lacks_schema;
             let asker = shares.then(|| self.links.asker(&self.state, self.flight.ahead));
             let behind = self.flight.wanted.as_deref().map(|wanted| Behind(wanted, &self.worker.shared));
             let avoid = behind.as_ref().map(|behind| behind as &dyn Avoid);
@@ -151,20 +161,8 @@ impl Session {
             trace.add(Part::Connect, connecting.get());
             trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
         });
-        self.end_running();
-        Ok(acquired.map(|found| self.take_found(found)))
-    }
-
-    /// This is the backend in use from now on. Whether it was opened for that.
-    pub(super) fn take_found(&mut self, Found { backend, is_lent }: Found) -> bool {
-        self.control.about.set_backend(Some(&backend));
-        self.state.begin_at(backend.connection());
-        self.links.in_use = Some(backend);
-        self.links.away.is_admitted = true;
-        if is_lent {
-            self.state.last.was_used_by_others();
-        }
-        !is_lent
+        self.control.end_running(&self.worker, &self.links);
+        Ok(acquired.map(|found| take_found(&self.control, &mut self.state, &mut self.links, found)))
     }
 
     /// Answers the command in the backlog with the reason why it got no server, if it has a reply.

@@ -12,6 +12,7 @@ use wire::command::{Kind, STATEMENT_ID};
 use wire::frame::{HEADER_LEN, put_message};
 
 use super::Session;
+use super::facts::executions::note_prepared;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::PARTS_BYTES_MAX;
@@ -64,7 +65,7 @@ impl Session {
         let mut rest = &mut parts[..];
         while let Some(command) = Command::first(rest, self.state.identity.capabilities) {
             let len = command.packet().len();
-            self.note_prepared(command);
+            note_prepared(&mut self.state, &mut self.links, &mut self.flight, command);
             if let Some(id) = rest.get_mut(ID) {
                 id.copy_from_slice(&known_as.to_le_bytes());
             }

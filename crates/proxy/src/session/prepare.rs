@@ -9,6 +9,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::decided::Decided;
+use super::facts::records::note_traced;
 use super::links::Links;
 use super::state::SessionState;
 use super::state::prepared::Prepared;
@@ -19,6 +20,7 @@ use crate::invariant::broken;
 use crate::state::substitute::with_numbers;
 use crate::state::typed::Typed;
 use crate::state::{Mark, Pin};
+use crate::worker::Worker;
 use session::change::Change;
 use session::definitions::Definitions;
 use session::link::LinkState;
@@ -100,42 +102,7 @@ impl Session {
             Err(error) => return Ok(Err(NotPrepared::Lost(error))),
         };
         let Some(reply) = replies.pop() else { return Ok(Err(NotPrepared::Cannot)) };
-        self.note_placed(id, reply, told.is_some()).await
-    }
-
-    /// The backend in use has answered when it was to prepare a statement; the number that it has
-    /// there, or why it has none.
-    async fn note_placed(
-        &mut self,
-        id: u32,
-        reply: Reply,
-        is_told: bool,
-    ) -> Result<Result<u32, NotPrepared>, Ending> {
-        let Some(statement) = reply.prepared else {
-            let refusal = reply.bytes.get(HEADER_LEN..).map(<[u8]>::to_vec);
-            return Ok(Err(refusal.map_or(NotPrepared::Cannot, NotPrepared::Refused)));
-        };
-        if let Some(backend) = &mut self.links.in_use {
-            let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
-            let entry = prepared.and_then(Prepared::entry).cloned();
-            let origin = prepared.and_then(Prepared::origin);
-            backend.connection_mut().statements_mut().note(statement, Known { origin, entry });
-        }
-        let change = self.state.prepared.as_ref().and_then(|all| all.get(id)?.what.change.clone());
-        if let Some(link) = self.links.state_mut() {
-            link.note_prepared(change.as_ref());
-        }
-        let same = self.state.prepared.as_ref().is_some_and(|all| all.is_same(id, statement, &reply.bytes));
-        if !same {
-            // It must not be executed there.
-            self.links.close_as(&self.worker, statement.id).await?;
-            return Ok(Err(NotPrepared::Changed));
-        }
-        if let (Some(all), Some(link)) = (&self.state.prepared, self.links.state_mut()) {
-            let came = if is_told { Came::ForOnce } else { Came::Prepared };
-            all.add_place(id, link, statement, came);
-        }
-        Ok(Ok(statement.id))
+        note_placed(&self.worker, &self.state, &mut self.links, id, reply, told.is_some()).await
     }
 
     /// Prepares the statement in the backlog, and names it to the client by a number that no other
@@ -153,16 +120,16 @@ impl Session {
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
         let measured = self.measure(command, decided, paused.as_ref());
         decided.is_counted = true;
-        self.begin_running(measured, command.text());
-        self.note_traced(command, decided);
+        self.control.begin_running(&self.worker, measured, command.text());
+        note_traced(&self.worker, &self.control, &self.state, command, decided);
         if let Some(paused) = paused {
             self.control.running.resume(&paused);
         }
         let question = [(command.payload().to_vec(), Answer::Prepare)];
         let replies = match self.internal_query(&question).await? {
             Ok(replies) => replies,
-            Err(_) if self.tries_again(decided) => {
-                self.end_running();
+            Err(_) if self.flight.tries_again(decided) => {
+                self.control.end_running(&self.worker, &self.links);
                 return Err(Stop::Elsewhere);
             }
             Err(error) => return Err(self.refuse_counted(&error).await.into()),
@@ -190,7 +157,7 @@ impl Session {
             }
             self.control.running.set_statement(id);
         }
-        self.answered_at_server(&reply);
+        self.control.answered_at_server(&self.worker, &self.links, &reply);
         if reply.error().is_some() {
             self.state.note_error(self.links.state_mut());
             self.state.note_failed(Some(&reply.bytes));
@@ -200,6 +167,43 @@ impl Session {
         }
         Err(self.write_to_client(&reply.bytes).await.into())
     }
+}
+
+/// The backend in use has answered when it was to prepare a statement; the number that it has
+/// there, or why it has none.
+async fn note_placed(
+    worker: &Worker,
+    state: &SessionState,
+    links: &mut Links,
+    id: u32,
+    reply: Reply,
+    is_told: bool,
+) -> Result<Result<u32, NotPrepared>, Ending> {
+    let Some(statement) = reply.prepared else {
+        let refusal = reply.bytes.get(HEADER_LEN..).map(<[u8]>::to_vec);
+        return Ok(Err(refusal.map_or(NotPrepared::Cannot, NotPrepared::Refused)));
+    };
+    if let Some(backend) = &mut links.in_use {
+        let prepared = state.prepared.as_ref().and_then(|all| all.get(id));
+        let entry = prepared.and_then(Prepared::entry).cloned();
+        let origin = prepared.and_then(Prepared::origin);
+        backend.connection_mut().statements_mut().note(statement, Known { origin, entry });
+    }
+    let change = state.prepared.as_ref().and_then(|all| all.get(id)?.what.change.clone());
+    if let Some(link) = links.state_mut() {
+        link.note_prepared(change.as_ref());
+    }
+    let same = state.prepared.as_ref().is_some_and(|all| all.is_same(id, statement, &reply.bytes));
+    if !same {
+        // It must not be executed there.
+        links.close_as(worker, statement.id).await?;
+        return Ok(Err(NotPrepared::Changed));
+    }
+    if let (Some(all), Some(link)) = (&state.prepared, links.state_mut()) {
+        let came = if is_told { Came::ForOnce } else { Came::Prepared };
+        all.add_place(id, link, statement, came);
+    }
+    Ok(Ok(statement.id))
 }
 
 impl Links {

@@ -8,6 +8,7 @@ use tokio::time::{Instant, timeout_at};
 use wire::command::Kind;
 
 use super::Session;
+use super::flight::Flight;
 use super::kill::while_waiting;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -18,11 +19,6 @@ use observe::rows::SessionStats;
 use reply::listing::Absent;
 
 impl Session {
-    /// Whether the sessions are known that such a statement needs: it is forwarded like any other.
-    pub(super) fn needs_no_more(&self, own: Own) -> bool {
-        matches!(own, Own::Processes { .. }) && self.flight.absent.is_some()
-    }
-
     /// Asks all workers for their sessions, for the statement in the backlog.
     pub(super) async fn ask_for_sessions(&mut self, kind: Kind, is_full: bool) -> Result<(), Ending> {
         let worker = Rc::clone(&self.worker);
@@ -36,6 +32,13 @@ impl Session {
         let absent = Absent::new(sessions, self.state.identity.connection_id, user, is_full);
         self.flight.begin().absent = Some(Box::new(absent));
         Ok(())
+    }
+}
+
+impl Flight {
+    /// Whether the sessions are known that such a statement needs: it is forwarded like any other.
+    pub(super) fn needs_no_more(&self, own: Own) -> bool {
+        matches!(own, Own::Processes { .. }) && self.absent.is_some()
     }
 }
 

@@ -12,6 +12,7 @@ use wire::packet::Cells;
 
 use super::Session;
 use super::decided::Decided;
+use super::facts::places::unseen_behind;
 use super::routines::modes_of;
 use super::state::SessionState;
 use crate::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX};
@@ -40,7 +41,9 @@ impl Session {
     /// The same decision about a statement with this text, or about an execution of it, with what
     /// may be behind its tables.
     pub(super) fn look_behind(&self, decided: Decided, text: &[u8], execute: bool) -> Decided {
-        let Some(unseen) = self.unseen_behind(&decided, text) else { return decided };
+        let Some(unseen) = unseen_behind(&self.worker, &self.control, &self.state, &decided, text) else {
+            return decided;
+        };
         let mut decided = decided;
         if decided.is_split() && matches!(unseen, Unseen::Known) {
             // Not at a reader: it may write.
@@ -51,23 +54,11 @@ impl Session {
         decided.change.get_or_insert_default().unseen = Some(unseen);
         decided
     }
-
-    /// What is behind the tables of a statement, if that is not nothing, and matters.
-    pub(super) fn unseen_behind(&self, decided: &Decided, text: &[u8]) -> Option<Unseen> {
-        // Of what is prepared by name an execution does not tell its tables.
-        let has_tables = decided.plan.tables || decided.plan.kind == StatementKind::Prepare;
-        let matters = has_tables
-            && decided.target().is_some()
-            && !decided.is_believed()
-            && self.worker.settings().judge_tables
-            && self.shares(decided.hostgroup());
-        if matters { self.worker.behind(&self.state, decided, text) } else { None }
-    }
 }
 
 impl Worker {
     /// What is behind the tables of a statement, if that is not nothing.
-    fn behind(&self, state: &SessionState, decided: &Decided, text: &[u8]) -> Option<Unseen> {
+    pub(super) fn behind(&self, state: &SessionState, decided: &Decided, text: &[u8]) -> Option<Unseen> {
         let (relations, now) = self.relations();
         let whose = state.whose(decided.hostgroup());
         let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());

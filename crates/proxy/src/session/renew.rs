@@ -9,6 +9,7 @@ use wire::reply::{End, Outcome};
 
 use super::Session;
 use super::decided::Decided;
+use super::facts::executions::send_once_more;
 use super::kill::killed_here;
 use super::prepare::NotPrepared;
 use crate::counted::answered;
@@ -29,20 +30,10 @@ impl Session {
     /// its server rests.
     pub(super) fn pause_or_end(&self) {
         match (&self.flight.refused, &self.links.in_use) {
-            (None, _) => self.end_running(),
+            (None, _) => self.control.end_running(&self.worker, &self.links),
             (Some(_), Some(backend)) => backend.connection().note_answered(),
             (Some(_), None) => {}
         }
-    }
-
-    /// The command that runs is brought to the front of the backlog, to be sent once more.
-    pub(super) fn send_once_more(&mut self, mut command: Vec<u8>) {
-        let paused = self.control.running.pause();
-        let flight = self.flight.begin();
-        flight.forget_sent();
-        flight.paused = paused;
-        command.append(&mut self.io.backlog);
-        self.io.backlog = command;
     }
 
     /// Prepares the statement of `command` once more, so that it is executed next; if it cannot be,
@@ -72,7 +63,7 @@ impl Session {
                 self.refuse_running(&ClientError::Interrupted).await
             }
             Ok(_) => {
-                self.send_once_more(command);
+                send_once_more(&self.control, &mut self.io, &mut self.flight, command);
                 let decided = Decided::plainly_to(self.state.here).after_its_turn();
                 let prepared = self.state.prepared.as_ref().and_then(|all| all.get(statement));
                 self.flight.begin().decided = prepared.map(|prepared| decided.prepared_as(&prepared.what));
@@ -88,13 +79,13 @@ impl Session {
     /// The client gets what the server has said of the statement that runs, which is over.
     pub(super) async fn pass_on(&mut self, answer: &[u8], outcome: Outcome) -> Result<(), Ending> {
         answered(&self.worker, &self.control, outcome, Some(answer));
-        self.end_running();
+        self.control.end_running(&self.worker, &self.links);
         self.write_to_client(answer).await
     }
 
     /// The client gets this error instead.
     pub(super) async fn refuse_running(&mut self, error: &ClientError) -> Result<(), Ending> {
-        self.answered_here(error.code());
+        self.control.answered_here(&self.worker, &self.links, error.code());
         self.reply_error(1, error).await
     }
 }

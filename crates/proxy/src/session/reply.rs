@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 use wire::frame::{HEADER_LEN, MessageScanner, put_message};
 
 use super::Session;
+use super::facts::endings::{interrupted, unreadable};
 use super::lost::code;
 use crate::control::Signal;
 use crate::counted::note_own_error;
@@ -31,13 +32,14 @@ impl Session {
         self.obey(true)?;
         loop {
             if self.io.backlog.is_empty() {
-                ready!(self.io.poll_more(cx, &self.worker.net.scratch))
-                    .map_err(|error| self.unreadable(&error, scanner.next_seq()))?;
+                ready!(self.io.poll_more(cx, &self.worker.net.scratch)).map_err(|error| {
+                    unreadable(&self.worker, &self.control, &self.state, &error, scanner.next_seq())
+                })?;
             }
             let seq = scanner.next_seq();
-            let scanned = scanner
-                .scan(&self.io.backlog)
-                .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
+            let scanned = scanner.scan(&self.io.backlog).map_err(|error| {
+                interrupted(&self.worker, &self.control, &self.state, &ClientError::malformed(error), seq)
+            })?;
             self.io.backlog.drain(..scanned.len);
             self.worker.check_size(scanner)?;
             if self.io.backlog.is_empty() {

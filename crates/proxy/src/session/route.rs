@@ -13,22 +13,20 @@ use wire::frame::MAX_PAYLOAD;
 
 use super::Session;
 use super::decided::{Decided, Next};
+use super::facts::causal::{may_lack_writes, note_causal};
+use super::facts::executions::{note_prepared, propose};
+use super::facts::kills::begin_listing;
+use super::facts::places::{asked, circumstances, has_to_wait, is_at, shares};
+use super::links::Links;
 use super::state::prepared::{NO_MODES, Prepared, Preparing};
 use super::state::{Past, SessionState};
 use super::trace::Trace;
 use crate::limits::PREPARED_BYTES_MAX;
-use crate::routing::Circumstances;
 use crate::state::{Mark, Pin};
 use crate::statement::kill::PreparedKill;
-use crate::users::Options;
 use crate::worker::Worker;
 use session::change::Change;
-use session::link::Loss;
 use session::state::own_connection::told_here;
-use upstream::Backend;
-
-/// The attribute of a statement that says which side of a replication pair it wants.
-const ACCESS_MODE: &[u8] = b"access_mode";
 
 /// What may depend on `LAST_INSERT_ID()`, or tell by it whether it has changed.
 pub(super) const NEEDS_LAST_ID: Effects =
@@ -47,7 +45,9 @@ impl Session {
             self.state.trace(Trace::clear);
             self.decide(command)?
         };
-        if self.is_here(&decided) && self.is_simple(command, &decided) {
+        if is_here(&self.worker, &self.state, &self.links, &decided)
+            && is_simple(&self.worker, &self.state, &self.links, command, &decided)
+        {
             return Some(decided);
         }
         self.flight.begin().decided = Some(decided);
@@ -75,73 +75,20 @@ impl Session {
         // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
         // does not replace it.
         let waits = changes || decided.asks_for_last() && self.state.last.ran.may_only_look();
-        (!waits && self.is_here(&decided) && self.is_simple(command, &decided)).then_some(decided)
-    }
-
-    /// The same, and nothing is to be sent there first.
-    fn is_here(&self, decided: &Decided) -> bool {
-        self.is_at(decided) && !self.links.has_setup() && !self.state.begins_later()
-    }
-
-    /// Whether the backend in use is where it goes, and knows what the client has set.
-    pub(super) fn is_at(&self, decided: &Decided) -> bool {
-        let state = &self.state;
-        decided.target() == Some(state.here)
-            && self
-                .links
-                .in_use
-                .as_ref()
-                .is_some_and(|backend| !backend.server().is_off() && !self.leaves(backend))
-            && self.links.applied() == state.version()
-    }
-
-    /// Whether the session leaves a server because it lags more than it may, or because others are
-    /// at another one.
-    pub(super) fn leaves(&self, backend: &Backend) -> bool {
-        (backend.server().is_late() || self.is_left_behind(backend))
-            && self.links.loss(&self.state) == Loss::Nothing
-    }
-
-    /// Whether the command is all that has to be sent.
-    #[inline]
-    fn is_simple(&self, command: Command<'_>, decided: &Decided) -> bool {
-        self.comes_alone(command, decided)
-            && match (&self.state.prepared, command.kind) {
-                (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.links.state()),
-                (_, kind) if kind.names_statement() => {
-                    self.links.is_known_here(&self.worker.upstream.kept, &self.state, command)
-                }
-                _ => true,
-            }
+        (!waits
+            && is_here(&self.worker, &self.state, &self.links, &decided)
+            && is_simple(&self.worker, &self.state, &self.links, command, &decided))
+        .then_some(decided)
     }
 
     /// Whether an execution is all that has to be sent to the backend in use, once its statement is
     /// there.
     pub(super) fn needs_only_its_statement(&self, command: Command<'_>) -> bool {
         self.flight.decided.as_ref().is_some_and(|decided| {
-            decided.patch.is_none() && self.is_here(decided) && self.comes_alone(command, decided)
+            decided.patch.is_none()
+                && is_here(&self.worker, &self.state, &self.links, decided)
+                && comes_alone(&self.worker, &self.state, &self.links, command, decided)
         })
-    }
-
-    /// Whether nothing is to be done before the command, but for bringing its prepared statement.
-    #[inline]
-    fn comes_alone(&self, command: Command<'_>, decided: &Decided) -> bool {
-        if decided.is_cached() {
-            return false;
-        }
-        if command.kind == Kind::StmtPrepare && self.worker.len_to_complete(command).is_some() {
-            return false;
-        }
-        let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
-        let effects = decided.plan.effects;
-        let asks = self.links.needs_last_result(&self.state, decided)
-            || effects.intersects(NEEDS_LAST_ID) && !self.links.has_last_id(&self.state);
-        !(ordered
-            || asks
-            || decided.next == Next::Commit
-            || self.may_lack_writes(decided)
-            || self.has_to_wait(command.kind)
-            || self.links.has_to_prepare(&self.worker.upstream.kept, &self.state, command, decided))
     }
 
     /// Decides where a command goes; nothing if more of it has to be there first.
@@ -189,7 +136,7 @@ impl Session {
         execute: bool,
     ) -> Decided {
         let session = self.links.session(&self.state);
-        let at = self.circumstances(&session, asked, execute);
+        let at = circumstances(&self.worker, &self.state, &session, asked, execute);
         self.state.trace(|trace| trace.explained(self.explain(text, is_whole, &at)));
         let judged = self.worker.routing.borrow_mut().judge(text, is_whole, &at);
         let mut decided = self.state.decide(judged, text, self.links.lock().is_some());
@@ -202,36 +149,13 @@ impl Session {
         decided
     }
 
-    /// What a decision depends on besides the statement.
-    pub(super) fn circumstances<'a>(
-        &'a self,
-        session: &'a route::Session,
-        asked: Option<AccessMode>,
-        execute: bool,
-    ) -> Circumstances<'a> {
-        Circumstances {
-            caller: &self.state.caller,
-            client_addr: &self.state.client_addr,
-            account: *self.state.account,
-            hints: self.state.identity.account.user.has(Options::HINTS),
-            session,
-            flag_in: self.state.flag_in,
-            reading: self.state.reading(),
-            asked,
-            execute,
-            mirror: None,
-            is_traced: self.worker.is_tracing(),
-            random: self.worker.dice.roll(),
-        }
-    }
-
     /// Takes note of a command that is being sent to the backend.
     pub(super) fn note_sent(&mut self, command: Command<'_>, is_whole: bool, decided: &mut Decided) {
         let (kind, payload) = (command.kind, command.payload());
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
             self.state.last.ran.note(decided.plan, !self.links.pipelined.is_empty());
             self.note_write(command, decided);
-            self.note_causal(decided);
+            note_causal(&self.worker, &mut self.state, &self.links, decided);
         }
         if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex)
             && let Some(link) = self.links.state_mut()
@@ -242,25 +166,21 @@ impl Session {
             let calls = unseen.at(Instant::now().into_std());
             self.links.note_left(&mut self.state, vec![Mark::begin(Pin::Function)], calls);
         }
+        if kind == Kind::RegisterReplica {
+            self.state.past |= Past::REPLICA;
+        }
+        if let Some(change) = changes(command) {
+            propose(&mut self.state, &mut self.links, &mut self.flight, change.into());
+        }
         match kind {
             Kind::Query => match decided.change.take() {
                 // The replies in front of its own say nothing of it: what it leaves counts at once.
                 Some(change) if !self.links.pipelined.is_empty() => {
                     self.links.note_left(&mut self.state, change.marks, None);
                 }
-                Some(change) => self.propose(change),
+                Some(change) => propose(&mut self.state, &mut self.links, &mut self.flight, change),
                 None => {}
             },
-            Kind::InitDb => self.propose(Change::of_schema(command.text()).into()),
-            Kind::SetOption => self.propose(Change::of_option(payload).into()),
-            // At MySQL it leaves warnings that its reply does not count.
-            Kind::FieldList => self.propose(Change::pinned(Pin::Warnings).into()),
-            Kind::ResetConnection => self.propose(Change::of_reset().into()),
-            Kind::ProcessInfo => self.propose(Change::of_process_info().into()),
-            Kind::RegisterReplica => {
-                self.state.past |= Past::REPLICA;
-                self.propose(Change::pinned(Pin::Replica).into());
-            }
             Kind::StmtPrepare => {
                 let mut preparing = self.preparing(command.text(), decided);
                 if !is_whole || payload.len() >= MAX_PAYLOAD {
@@ -276,11 +196,11 @@ impl Session {
                 if kind == Kind::StmtExecute && self.state.identity.keeps_definitions() {
                     self.hear_execution(command, decided);
                 }
-                self.note_prepared(command);
+                note_prepared(&mut self.state, &mut self.links, &mut self.flight, command);
             }
             _ => {}
         }
-        self.begin_listing(command);
+        begin_listing(&self.state, &mut self.flight, command);
     }
 
     /// An execution is being sent for a client that keeps columns. What its answer tells of them
@@ -303,25 +223,15 @@ impl Session {
         self.flight.begin().taps.keep_definitions();
     }
 
-    /// A command that changes this if it succeeds is on its way.
-    pub(super) fn propose(&mut self, mut change: Box<Change>) {
-        if let Some(calls) = &mut change.calls {
-            calls.begin(Instant::now().into_std());
-        }
-        // The one before has not been answered. That it is in vain to stay does no harm.
-        if let Some(before) = self.flight.begin().proposed.replace(change) {
-            self.links.note_left(&mut self.state, before.marks, None);
-        }
-    }
-
     /// What is kept of a statement that is prepared.
     pub(super) fn preparing(&mut self, text: &[u8], decided: &mut Decided) -> Preparing {
         let kill = PreparedKill::of(text);
         if kill.is_some() {
             self.state.past |= Past::PREPARED_KILL;
         }
-        let moves =
-            !self.worker.has_one_way(&self.state) || self.worker.logs() || self.shares(decided.hostgroup());
+        let moves = !self.worker.has_one_way(&self.state)
+            || self.worker.logs()
+            || shares(&self.worker, &self.control, &self.state, decided.hostgroup());
         let (digest, mut change) = (decided.digest(), decided.change.take());
         if let Some(change) = change.as_mut().filter(|_| self.state.identity.keeps_definitions()) {
             change.without_definitions();
@@ -358,6 +268,55 @@ impl Session {
     }
 }
 
+/// The same, and nothing is to be sent there first.
+fn is_here(worker: &Worker, state: &SessionState, links: &Links, decided: &Decided) -> bool {
+    is_at(worker, state, links, decided) && !links.has_setup() && !state.begins_later()
+}
+
+/// Whether the command is all that has to be sent.
+#[inline]
+fn is_simple(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    command: Command<'_>,
+    decided: &Decided,
+) -> bool {
+    comes_alone(worker, state, links, command, decided)
+        && match (&state.prepared, command.kind) {
+            (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(links.state()),
+            (_, kind) if kind.names_statement() => links.is_known_here(&worker.upstream.kept, state, command),
+            _ => true,
+        }
+}
+
+/// Whether nothing is to be done before the command, but for bringing its prepared statement.
+#[inline]
+fn comes_alone(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    command: Command<'_>,
+    decided: &Decided,
+) -> bool {
+    if decided.is_cached() {
+        return false;
+    }
+    if command.kind == Kind::StmtPrepare && worker.len_to_complete(command).is_some() {
+        return false;
+    }
+    let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
+    let effects = decided.plan.effects;
+    let asks = links.needs_last_result(state, decided)
+        || effects.intersects(NEEDS_LAST_ID) && !links.has_last_id(state);
+    !(ordered
+        || asks
+        || decided.next == Next::Commit
+        || may_lack_writes(worker, state, links, decided)
+        || has_to_wait(worker, state, command.kind)
+        || links.has_to_prepare(&worker.upstream.kept, state, command, decided))
+}
+
 impl Worker {
     /// Whether all statements of the session go to one hostgroup, but for hints.
     pub(super) fn has_one_way(&self, state: &SessionState) -> bool {
@@ -387,12 +346,16 @@ pub(super) fn is_enough(command: Command<'_>) -> bool {
     command.payload().len() >= needed
 }
 
-/// The side that an attribute of a command asks for; of an execution of a statement with so many
-/// parameters, none of which was sent as long data.
-pub(super) fn asked(command: Command<'_>, params: u16) -> Option<AccessMode> {
-    match command.attribute(ACCESS_MODE, params)? {
-        b"read_write" => Some(AccessMode::ReadWrite),
-        b"read_only" => Some(AccessMode::ReadOnly),
-        _ => None,
-    }
+/// What a command that carries no statement changes for those behind it, if it succeeds.
+fn changes(command: Command<'_>) -> Option<Change> {
+    Some(match command.kind {
+        Kind::InitDb => Change::of_schema(command.text()),
+        Kind::SetOption => Change::of_option(command.payload()),
+        // At MySQL it leaves warnings that its reply does not count.
+        Kind::FieldList => Change::pinned(Pin::Warnings),
+        Kind::ResetConnection => Change::of_reset(),
+        Kind::ProcessInfo => Change::of_process_info(),
+        Kind::RegisterReplica => Change::pinned(Pin::Replica),
+        _ => return None,
+    })
 }

@@ -12,6 +12,7 @@ use wire::packet::TextRow;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags};
 
+use super::facts::places::shares;
 use super::state::SessionState;
 use super::{Session, relations};
 use crate::ending::Ending;
@@ -71,7 +72,7 @@ impl Session {
             // A session that is bound by other pins would not be free, and warnings would be gone.
             && self.links.has_only_pins(pins)
             // Sessions that have one connection to one server need not know.
-            && (self.shares(hostgroup) || !self.worker.has_one_way(&self.state))
+            && (shares(&self.worker, &self.control, &self.state, hostgroup) || !self.worker.has_one_way(&self.state))
     }
 
     /// Asks about the routines and tables, and about those that these use. If none leaves anything,

@@ -9,6 +9,10 @@ use wire::{Codec as _, StatusFlags, packet};
 
 use super::Session;
 use super::decided::{Decided, Next, Reply};
+use super::facts::causal::{awaits_writes, has_to_see};
+use super::facts::places::has_to_wait;
+use super::flight::Flight;
+use super::io::Io;
 use super::phase::Phase;
 use super::route::NEEDS_LAST_ID;
 use super::state::SessionState;
@@ -62,7 +66,7 @@ impl Session {
         // What is sent once more has its places, and was delayed.
         let waits = decided.next < Next::SetUp
             && self.flight.paused.is_none()
-            && (decided.orders.is_some() || self.has_to_wait(kind));
+            && (decided.orders.is_some() || has_to_wait(&self.worker, &self.state, kind));
         decided.next = Next::SetUp;
         self.flight.begin().decided = Some(decided);
         Ok(if waits { Phase::Waiting(kind) } else { Phase::SettingUp(kind) })
@@ -86,22 +90,24 @@ impl Session {
     }
 
     async fn make_fit(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        self.obey_orders(decided);
+        self.io.obey_orders(&mut self.state, decided);
         if kind == Kind::StmtClose {
             return Err(Box::pin(self.close_everywhere()).await.into());
         }
         self.flight.begin().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup());
-        self.flight.begin().ahead = self.ahead(kind, decided);
+        self.flight.begin().ahead = self.io.ahead(&self.state, kind, decided);
         // A cursor is read, and values are kept, where the statement is, whatever is to be seen.
         let may_see = !matches!(kind, Kind::StmtFetch | Kind::StmtReset | Kind::SendLongData);
-        let fresh = self.has_to_see(decided).filter(|_| may_see);
-        let reached = if fresh.is_some() || may_see && self.awaits_writes(decided) {
+        let fresh = has_to_see(&self.worker, &self.state, &self.links, decided).filter(|_| may_see);
+        let reached = if fresh.is_some()
+            || may_see && awaits_writes(&self.worker, &self.state, &self.links, decided)
+        {
             // Boxed: most must see nothing.
             Box::pin(self.reach_seeing(kind, fresh, decided)).await
         } else {
             match self.reach(decided).await {
                 // The connection in use was exchanged for one that has proven nothing.
-                Ok(reached) if may_see && self.awaits_writes(decided) => {
+                Ok(reached) if may_see && awaits_writes(&self.worker, &self.state, &self.links, decided) => {
                     Box::pin(self.see_awaited(kind, decided, reached)).await
                 }
                 reached => reached,
@@ -149,31 +155,8 @@ impl Session {
         if let Some(error) = self.state.transaction.rolled_back.take() {
             return Err(self.set_up_failed(kind, &error, decided).await);
         }
-        self.tries_again(decided);
+        self.flight.tries_again(decided);
         Err(Stop::Elsewhere)
-    }
-
-    /// Does what rules want done with the command in the backlog: its text is replaced, and the
-    /// next command meets other rules.
-    fn obey_orders(&mut self, decided: &mut Decided) {
-        let Some(orders) = &mut decided.orders else { return };
-        if let Some(flag) = orders.verdict.next_query_flag_in {
-            self.state.flag_in = flag;
-        }
-        if let Some(text) = orders.text.take() {
-            self.rewrite(&text);
-        }
-    }
-
-    /// What may be said in front of the command in the backlog without waiting for an answer.
-    pub(super) fn ahead(&self, kind: Kind, decided: &Decided) -> Ahead {
-        let is_simple = matches!(kind, Kind::Query | Kind::StmtPrepare | Kind::StmtExecute);
-        let is_short = self.io.backlog.len() <= BEHIND_SETUP_MAX && self.io.whole_front().is_some();
-        match (is_simple && is_short && self.state.trace.is_none(), decided.is_plain_read()) {
-            (false, _) => Ahead::Nothing,
-            (true, false) => Ahead::Settings,
-            (true, true) => Ahead::All,
-        }
     }
 
     /// Gives the command in the backlog the answer that was decided on.
@@ -247,15 +230,6 @@ impl Session {
         }
     }
 
-    /// Whether the command in the backlog, which was not sent, is brought to another connection
-    /// because an internal query has lost the one in use.
-    pub(super) fn tries_again(&mut self, decided: &mut Decided) -> bool {
-        let is_lost = std::mem::take(&mut self.flight.begin().internal_lost);
-        let tries = is_lost && decided.lost < INTERNAL_LOST_MAX;
-        decided.lost += u8::from(tries);
-        tries
-    }
-
     /// The connection could not be set up for the command in the backlog: it is carried out
     /// elsewhere, or refused.
     pub(super) async fn set_up_failed(
@@ -264,7 +238,7 @@ impl Session {
         error: &ClientError,
         decided: &mut Decided,
     ) -> Stop {
-        if self.tries_again(decided) {
+        if self.flight.tries_again(decided) {
             return Stop::Elsewhere;
         }
         match self.answer_stale(error, decided).await {
@@ -273,22 +247,12 @@ impl Session {
         }
     }
 
-    /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger
-    /// one there is no whole text that a rule could have seen.
-    pub(super) fn rewrite(&mut self, text: &[u8]) {
-        let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole);
-        let part = command.map(|command| (command.payload().len(), command.text().len()));
-        if let Some((end, len)) = part {
-            self.io.splice_front(end - len..end, text);
-        }
-    }
-
     /// Answers the command in the backlog with one packet.
     pub(super) async fn answer_here(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Ending> {
         self.begin_own(kind);
         let seq = self.skip_command().await?;
         self.reply(seq, payload).await?;
-        self.answered_here(0);
+        self.control.answered_here(&self.worker, &self.links, 0);
         Ok(())
     }
 
@@ -305,8 +269,54 @@ impl Session {
     pub(super) async fn refuse_counted(&mut self, error: &ClientError) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
         self.reply_error(seq, error).await?;
-        self.answered_here(error.code());
+        self.control.answered_here(&self.worker, &self.links, error.code());
         Ok(())
+    }
+}
+
+impl Io {
+    /// Does what rules want done with the command in the backlog: its text is replaced, and the
+    /// next command meets other rules.
+    fn obey_orders(&mut self, state: &mut SessionState, decided: &mut Decided) {
+        let Some(orders) = &mut decided.orders else { return };
+        if let Some(flag) = orders.verdict.next_query_flag_in {
+            state.flag_in = flag;
+        }
+        if let Some(text) = orders.text.take() {
+            self.rewrite(state, &text);
+        }
+    }
+
+    /// What may be said in front of the command in the backlog without waiting for an answer.
+    pub(super) fn ahead(&self, state: &SessionState, kind: Kind, decided: &Decided) -> Ahead {
+        let is_simple = matches!(kind, Kind::Query | Kind::StmtPrepare | Kind::StmtExecute);
+        let is_short = self.backlog.len() <= BEHIND_SETUP_MAX && self.whole_front().is_some();
+        match (is_simple && is_short && state.trace.is_none(), decided.is_plain_read()) {
+            (false, _) => Ahead::Nothing,
+            (true, false) => Ahead::Settings,
+            (true, true) => Ahead::All,
+        }
+    }
+
+    /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger
+    /// one there is no whole text that a rule could have seen.
+    pub(super) fn rewrite(&mut self, state: &SessionState, text: &[u8]) {
+        let command = self.command(state.identity.capabilities).filter(Command::is_whole);
+        let part = command.map(|command| (command.payload().len(), command.text().len()));
+        if let Some((end, len)) = part {
+            self.splice_front(end - len..end, text);
+        }
+    }
+}
+
+impl Flight {
+    /// Whether the command in the backlog, which was not sent, is brought to another connection
+    /// because an internal query has lost the one in use.
+    pub(super) fn tries_again(&mut self, decided: &mut Decided) -> bool {
+        let is_lost = std::mem::take(&mut self.begin().internal_lost);
+        let tries = is_lost && decided.lost < INTERNAL_LOST_MAX;
+        decided.lost += u8::from(tries);
+        tries
     }
 }
 

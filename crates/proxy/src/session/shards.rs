@@ -26,6 +26,7 @@ mod defining;
 mod definitions;
 mod execute;
 mod explain;
+mod facts;
 mod fields;
 mod gated;
 mod ids;
@@ -63,6 +64,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 
 use super::links::Links;
+use super::shards::facts::{may_write, note_written_at_home};
 use crate::worker::Worker;
 use ::command::is_about_transactions;
 use command::Command;
@@ -193,10 +195,10 @@ impl Session {
             return self.answer_over(command.kind, &error).await;
         }
         if command.writes() {
-            if let Err(error) = self.may_write(Place::Home) {
+            if let Err(error) = may_write(&self.worker, &self.state, &mut self.links, Place::Home) {
                 return self.refuse_at_shards(command.kind, &error).await;
             }
-            self.note_written_at_home();
+            note_written_at_home(&self.state, &mut self.links);
         }
         Ok(self.links.stay_home())
     }
@@ -230,7 +232,7 @@ impl Session {
         self.begin_own(kind);
         self.skip_command().await?;
         self.write_to_client(reply).await?;
-        self.answered_here(0);
+        self.control.answered_here(&self.worker, &self.links, 0);
         Ok(Phase::Over)
     }
 

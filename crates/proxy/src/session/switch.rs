@@ -10,6 +10,8 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use super::Session;
+use super::facts::endings::lose_other;
+use super::facts::places::{leaves, shares};
 use super::state::{Past, Said};
 use super::without_schema::position_of_schema;
 use crate::counts::Counter;
@@ -52,7 +54,11 @@ impl Session {
         {
             return Ok(Err(AcquireError::Proxy(error)));
         }
-        if self.links.in_use.as_ref().is_some_and(|backend| self.leaves(backend))
+        if self
+            .links
+            .in_use
+            .as_ref()
+            .is_some_and(|backend| leaves(&self.worker, &self.state, &self.links, backend))
             && let Some(late) = self.links.in_use.take()
         {
             self.lose_backend();
@@ -109,7 +115,7 @@ impl Session {
     /// The connection in use is in use no more.
     fn release_in_use(&mut self) {
         self.links.note_ran(&mut self.state);
-        let is_free = self.shares(self.state.here)
+        let is_free = shares(&self.worker, &self.control, &self.state, self.state.here)
             && self.links.pin(&self.state).is_none()
             && self.links.is_as_it_seems(&self.state);
         if let Some(backend) = self.links.in_use.take() {
@@ -132,7 +138,7 @@ impl Session {
         };
         let input = poll_fn(|cx| Poll::Ready(other.connection_mut().poll_input(cx))).await;
         if input.is_ready() {
-            return self.lose_other(&other, Gone::Closed);
+            return lose_other(&self.worker, &self.control, &mut self.state, &other, Gone::Closed);
         }
         self.state.set_status(other.connection().state().status);
         self.control.about.set_backend(Some(&other));
@@ -191,7 +197,7 @@ impl Session {
     fn refused_setup(&mut self, reply: &Reply) -> AcquireError {
         self.worker.upstream.accepted.clear();
         if self.links.loss(&self.state) == Loss::Nothing
-            && self.shares(self.state.here)
+            && shares(&self.worker, &self.control, &self.state, self.state.here)
             && let Some(backend) = self.links.in_use.take()
         {
             part(backend);

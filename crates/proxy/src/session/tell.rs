@@ -9,8 +9,9 @@ use wire::packet::{self, TextRow};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::facts::causal::explain_writes;
+use super::facts::places::circumstances;
 use super::links::Links;
-use super::route::asked;
 use super::state::SessionState;
 use crate::client::login::ok;
 use crate::ending::Ending;
@@ -18,6 +19,7 @@ use crate::error::ClientError;
 use crate::fresh::{Wanted, must_see};
 use crate::routing::Circumstances;
 use crate::routing::explain::explain;
+use crate::session::facts::places::asked;
 use crate::statement::Ask;
 use upstream::candidates;
 
@@ -74,7 +76,7 @@ impl Session {
         let seq = self.skip_command().await?;
         let packets = result(seq, columns, rows, self.state.status, self.state.identity.capabilities);
         self.write_to_client(&packets).await?;
-        self.answered_here(0);
+        self.control.answered_here(&self.worker, &self.links, 0);
         Ok(())
     }
 
@@ -91,7 +93,7 @@ impl Session {
     pub(super) fn explain_backlog(&self, from: usize) -> Option<Explanation> {
         let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole)?;
         let session = self.links.session(&self.state);
-        let at = self.circumstances(&session, asked(command, 0), false);
+        let at = circumstances(&self.worker, &self.state, &session, asked(command, 0), false);
         self.explain(command.text().get(from..)?, true, &at)
     }
 
@@ -109,7 +111,7 @@ impl Session {
             if !is_looked_at {
                 return None;
             }
-            let writes = self.explain_writes(verdict, hostgroup);
+            let writes = explain_writes(&self.worker, &self.state, verdict, hostgroup);
             let fresh = self.worker.fresh_for(&self.state, verdict);
             if fresh.is_none() && writes.is_none() {
                 return None;

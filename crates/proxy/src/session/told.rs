@@ -7,6 +7,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
+use super::facts::places::shares;
 use crate::ending::Ending;
 use crate::state::{Pin, Setting, set};
 use upstream::Reply;
@@ -28,7 +29,8 @@ impl Session {
             return false;
         }
         // Sessions that have one connection to one server need not know.
-        let matters = self.shares(hostgroup) || !self.worker.has_one_way(&self.state);
+        let matters = shares(&self.worker, &self.control, &self.state, hostgroup)
+            || !self.worker.has_one_way(&self.state);
         // The question would take away what the client may ask for, or be told as a part of its
         // transaction.
         let hides =

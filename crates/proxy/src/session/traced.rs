@@ -4,44 +4,12 @@
 use command::Command;
 use otlp::Parent;
 use route::Source;
-use tokio::time::Instant;
 use wire::command::Kind;
 
-use super::Session;
 use super::decided::Decided;
 use super::state::SessionState;
-use crate::counted::is_question;
 use crate::worker::Worker;
 use observe::running::Traced;
-
-impl Session {
-    /// Takes note of a command that is sent.
-    #[inline]
-    pub(super) fn note_traced(&self, command: Command<'_>, decided: &Decided) {
-        if self.worker.is_tracing() {
-            self.control.running.trace(self.worker.traced(&self.state, command, Some(decided)));
-        }
-    }
-
-    /// The same of a command that no server gets.
-    #[inline]
-    pub(super) fn note_traced_here(&self, command: Command<'_>, decided: Option<&Decided>) {
-        if self.worker.is_tracing() {
-            self.control.running.trace(self.worker.traced(&self.state, command, decided));
-        }
-    }
-
-    /// Takes note of a command that waits for a connection since then. Commands without a span are
-    /// left out: some have no reply, and the note would belong to the next command.
-    #[inline]
-    pub(super) fn note_traced_wait(&self, command: Command<'_>, since: Instant) {
-        if self.worker.is_tracing() && is_question(command.kind) {
-            let known = self.worker.traced(&self.state, command, None);
-            let waiting = Traced { waiting_since: Some(since), ..known };
-            self.control.running.trace(waiting);
-        }
-    }
-}
 
 impl Worker {
     /// The same of a command that is sent with the one before it.
@@ -56,7 +24,12 @@ impl Worker {
     }
 
     #[cold]
-    fn traced(&self, state: &SessionState, command: Command<'_>, decided: Option<&Decided>) -> Traced {
+    pub(super) fn traced(
+        &self,
+        state: &SessionState,
+        command: Command<'_>,
+        decided: Option<&Decided>,
+    ) -> Traced {
         let rule = match decided.and_then(|decided| decided.orders.as_ref()?.verdict.source) {
             Some(Source::Rule(id)) => Some(id),
             _ => None,

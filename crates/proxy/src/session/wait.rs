@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep};
 use wire::command::Kind;
 
 use super::Session;
+use super::facts::places::runs;
 use super::kill::while_waiting;
 use super::phase::Phase;
 use super::stop::Stop;
@@ -18,19 +19,7 @@ use crate::limit::{Limit, Place};
 use crate::limited::enter;
 use crate::routing::Orders;
 
-/// Whether a command runs a statement.
-const fn runs(kind: Kind) -> bool {
-    matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute)
-}
-
 impl Session {
-    /// Whether such a command waits whatever rules say about it.
-    pub(super) fn has_to_wait(&self, kind: Kind) -> bool {
-        runs(kind)
-            && (self.state.identity.account.user.limit.is_some()
-                || !self.worker.settings().variables.default_query_delay.is_zero())
-    }
-
     /// Waits until the command in the backlog may be sent. If it may not be, it is answered with
     /// the reason.
     pub(super) async fn wait(&mut self, kind: Kind) -> Result<Phase, Ending> {
@@ -74,7 +63,7 @@ impl Session {
         };
         self.control.delayed.set(false);
         self.state.trace(|trace| trace.add(Part::Queue, begun.elapsed()));
-        self.end_running();
+        self.control.end_running(&self.worker, &self.links);
         self.take_back();
         match waited.unwrap_or_else(|| Err(ClientError::Interrupted)) {
             Ok(places) => Ok(places),

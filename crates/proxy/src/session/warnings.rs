@@ -8,6 +8,8 @@ use wire::packet::TextRow;
 use wire::reply::Answer;
 
 use super::Session;
+use super::state::SessionState;
+use crate::control::Control;
 use crate::ending::Ending;
 use observe::running::Warned;
 use session::identity::PLAIN;
@@ -29,21 +31,27 @@ impl Session {
         self.links.hide_last_result(&mut self.state);
         for reply in replies {
             let rows = reply.rows().into_iter().flatten();
-            rows.filter_map(warning).for_each(|warning| self.log_warning(&warning, warned));
+            rows.filter_map(warning)
+                .for_each(|warning| log_warning(&self.control, &self.state, &warning, warned));
         }
         Ok(())
     }
+}
 
-    fn log_warning(&self, warning: &Warning, Warned { digest, hidden }: Warned) {
-        let about = &self.control.about;
-        let Some(server) = about.server() else { return };
-        let (hostgroup, server) = (server.hostgroup(), server.endpoint());
-        let (user, schema) =
-            (self.state.identity.account.user.name.escape_ascii(), about.schema().unwrap_or_default());
-        let (schema, digest) = (schema.escape_ascii(), format_args!("0x{digest:016X}"));
-        let Warning { level, code, text } = warning;
-        tracing::warn!(hostgroup, %server, %user, %schema, level, code, text, %digest, hidden, "a statement has warnings");
-    }
+fn log_warning(
+    control: &Control,
+    state: &SessionState,
+    warning: &Warning,
+    Warned { digest, hidden }: Warned,
+) {
+    let about = &control.about;
+    let Some(server) = about.server() else { return };
+    let (hostgroup, server) = (server.hostgroup(), server.endpoint());
+    let (user, schema) =
+        (state.identity.account.user.name.escape_ascii(), about.schema().unwrap_or_default());
+    let (schema, digest) = (schema.escape_ascii(), format_args!("0x{digest:016X}"));
+    let Warning { level, code, text } = warning;
+    tracing::warn!(hostgroup, %server, %user, %schema, level, code, text, %digest, hidden, "a statement has warnings");
 }
 
 /// A row of the answer.

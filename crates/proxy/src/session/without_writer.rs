@@ -241,7 +241,7 @@ impl Session {
 
     /// The command in the backlog has found no server.
     pub(super) async fn unreached(&mut self, why: AcquireError, decided: &mut Decided) -> Stop {
-        if self.tries_again(decided) {
+        if self.flight.tries_again(decided) {
             return Stop::Elsewhere;
         }
         if let AcquireError::Proxy(error) = &why {

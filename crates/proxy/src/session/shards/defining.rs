@@ -6,6 +6,7 @@ use wire::packet;
 use wire::{Capabilities, Codec as _};
 
 use super::command::Command;
+use super::facts::{plain_reply, refused_scatter};
 use super::role::Place;
 use super::scattered::Scattered;
 use super::transaction::error_of;
@@ -35,7 +36,7 @@ impl Session {
         tables: Vec<TableName>,
     ) -> Result<Phase, Ending> {
         let branches = scattered.branches;
-        if let Some(error) = self.refused_scatter(command, &branches) {
+        if let Some(error) = refused_scatter(&self.worker, &self.state, &mut self.links, command, &branches) {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         if let Some(id) = self.worker.shared.ddl.stopped_of(&tables) {
@@ -50,7 +51,7 @@ impl Session {
             }
         };
         let seq = self.skip_command().await?;
-        self.begin_running(Measured::plain(command.kind), &command.text);
+        self.control.begin_running(&self.worker, Measured::plain(command.kind), &command.text);
         let mut replies = Vec::new();
         let mut is_refused = false;
         for (number, branch) in branches.iter().enumerate() {
@@ -145,7 +146,7 @@ impl Session {
             rows: Vec::new(),
         };
         let sources: Vec<_> = branches.iter().take(replies.len()).enumerate().map(source).collect();
-        let mut merged = Replies::new(self.plain_reply(Replied::Result, seq), sources);
+        let mut merged = Replies::new(plain_reply(&self.worker, &self.state, Replied::Result, seq), sources);
         for (number, reply) in replies.iter().enumerate() {
             merged.feed(number, reply);
             merged.close(number);
@@ -153,7 +154,7 @@ impl Session {
         let mut packets = Vec::new();
         merged.drain(&mut packets);
         self.write_to_client(&packets).await?;
-        self.end_running();
+        self.control.end_running(&self.worker, &self.links);
         let last = replies.len().checked_sub(1).and_then(|last| branches.get(last));
         self.links.note_scattered(
             &mut self.state,

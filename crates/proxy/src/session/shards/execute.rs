@@ -9,14 +9,18 @@ use wire::frame::put_message;
 
 use super::Inner;
 use super::command::{Command, with_types};
+use super::facts::{as_prepared, has_one_connection, payload_of};
 use super::prepared::{Site, Statement, depends_on_modes, prepared, renumber};
 use super::transaction::{error_of, is_about_transaction};
 use super::values::values;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
+use crate::session::links::Links;
 use crate::session::phase::Phase;
+use crate::session::state::SessionState;
 use crate::state::Settings;
+use crate::worker::Worker;
 use planner::plan::Branch;
 
 impl Session {
@@ -46,7 +50,7 @@ impl Session {
         let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await?;
         let (serial, modes) = (inner.serial, inner.session.state.modes());
         self.links.put_inner(inner);
-        if let Some(error) = error_of(&self.as_prepared(&reply, branch.hostgroup, 0)) {
+        if let Some(error) = error_of(&as_prepared(&self.worker, &self.state, &reply, branch.hostgroup, 0)) {
             return self.answer_over(Kind::StmtPrepare, &error).await;
         }
         let (id, params) = prepared(&reply).unwrap_or_default();
@@ -60,7 +64,7 @@ impl Session {
                 ClientError::not_sharded("a prepared statement more", "the session has all that it may have");
             return self.refuse_at_shards(Kind::StmtPrepare, &error).await;
         };
-        let reply = self.as_prepared(&reply, hostgroup, id);
+        let reply = as_prepared(&self.worker, &self.state, &reply, hostgroup, id);
         self.give_reply(Kind::StmtPrepare, &reply).await
     }
 
@@ -164,7 +168,7 @@ impl Session {
             |then: &&Rc<Settings>| !Rc::ptr_eq(then, settings) && !then.sql_modes().eq(settings.sql_modes());
         let then = then.filter(is_other).filter(|_| depends_on_modes(&command.text));
         let Some(then) = then else { return self.run_command(command).await };
-        if self.has_one_connection() {
+        if has_one_connection(&self.state) {
             let error = ClientError::not_sharded(
                 "a statement that was prepared with another sql_mode",
                 "a transaction is open, whose connections have the sql_mode of now",
@@ -179,54 +183,6 @@ impl Session {
         }
         self.links.away.role.shards().forget_for_once();
         phase
-    }
-
-    /// The packets of a command for an inner session, in which the statement is prepared before if
-    /// need be. The payload of the error if that is refused.
-    pub(super) async fn packets_for(
-        &mut self,
-        inner: &mut Inner,
-        command: &Command,
-        branch: &Branch,
-    ) -> Result<Result<Vec<u8>, Vec<u8>>, Ending> {
-        let text = branch.text.as_deref();
-        let Some((id, _)) = command.execution else { return Ok(Ok(command.with_text(text))) };
-        let caps = self.state.identity.capabilities;
-        let modes = inner.session.state.modes();
-        let known = |statement: &mut Statement| statement.take_stale(inner.serial, modes);
-        let stale = self.links.away.role.shards().statements.get(id).map(known);
-        for site in stale.into_iter().flatten() {
-            inner.session.ask_packet(closing(site.id)).await?;
-        }
-        let known = |statement: &mut Statement| statement.site(inner.serial, text);
-        let known_as =
-            if let Some(known_as) = self.links.away.role.shards().statements.get(id).and_then(known) {
-                known_as
-            } else {
-                let reply = prepare(inner, text.unwrap_or(&command.text)).await?;
-                if let Some(error) = error_of(&self.as_prepared(&reply, inner.hostgroup, 0)) {
-                    return Ok(Err(error));
-                }
-                prepared(&reply).unwrap_or_default().0
-            };
-        let Some(statement) = self.links.away.role.shards().statements.get(id) else {
-            return Ok(Ok(Vec::new()));
-        };
-        if statement.site(inner.serial, text).is_none() {
-            let text = branch.text.clone();
-            statement.sites.push(Site { inner: inner.serial, text, id: known_as, modes });
-        }
-        let Some(packets) = command.executing(known_as, statement, branch, caps) else {
-            let error = ClientError::not_sharded("a value sent in parts", "its row is one of several");
-            return Ok(Err(self.payload_of(&error)));
-        };
-        for mut part in statement.parts.clone() {
-            renumber(&mut part, known_as);
-            let mut packet = Vec::new();
-            put_message(&mut packet, 0, &part);
-            inner.session.ask_packet(packet).await?;
-        }
-        Ok(Ok(packets))
     }
 
     /// Closes what was prepared for these branches of one execution: later ones have other texts.
@@ -273,7 +229,7 @@ impl Session {
         renumber(&mut payload, known_as);
         let mut packets = Vec::new();
         put_message(&mut packets, 0, &payload);
-        self.lend(&mut inner, Some(packets)).await?;
+        self.io.lend(&mut self.state, &mut inner, Some(packets)).await?;
         self.links.put_inner(inner);
         Ok(Phase::Over)
     }
@@ -287,6 +243,55 @@ impl Session {
         }
         Ok(Phase::Over)
     }
+}
+
+/// The packets of a command for an inner session, in which the statement is prepared before if
+/// need be. The payload of the error if that is refused.
+pub(super) async fn packets_for(
+    worker: &Worker,
+    state: &SessionState,
+    links: &mut Links,
+    inner: &mut Inner,
+    command: &Command,
+    branch: &Branch,
+) -> Result<Result<Vec<u8>, Vec<u8>>, Ending> {
+    let text = branch.text.as_deref();
+    let Some((id, _)) = command.execution else { return Ok(Ok(command.with_text(text))) };
+    let caps = state.identity.capabilities;
+    let modes = inner.session.state.modes();
+    let known = |statement: &mut Statement| statement.take_stale(inner.serial, modes);
+    let stale = links.away.role.shards().statements.get(id).map(known);
+    for site in stale.into_iter().flatten() {
+        inner.session.ask_packet(closing(site.id)).await?;
+    }
+    let known = |statement: &mut Statement| statement.site(inner.serial, text);
+    let known_as = if let Some(known_as) = links.away.role.shards().statements.get(id).and_then(known) {
+        known_as
+    } else {
+        let reply = prepare(inner, text.unwrap_or(&command.text)).await?;
+        if let Some(error) = error_of(&as_prepared(worker, state, &reply, inner.hostgroup, 0)) {
+            return Ok(Err(error));
+        }
+        prepared(&reply).unwrap_or_default().0
+    };
+    let Some(statement) = links.away.role.shards().statements.get(id) else {
+        return Ok(Ok(Vec::new()));
+    };
+    if statement.site(inner.serial, text).is_none() {
+        let text = branch.text.clone();
+        statement.sites.push(Site { inner: inner.serial, text, id: known_as, modes });
+    }
+    let Some(packets) = command.executing(known_as, statement, branch, caps) else {
+        let error = ClientError::not_sharded("a value sent in parts", "its row is one of several");
+        return Ok(Err(payload_of(state, &error)));
+    };
+    for mut part in statement.parts.clone() {
+        renumber(&mut part, known_as);
+        let mut packet = Vec::new();
+        put_message(&mut packet, 0, &part);
+        inner.session.ask_packet(packet).await?;
+    }
+    Ok(Ok(packets))
 }
 
 /// The packet that closes a statement with this number.

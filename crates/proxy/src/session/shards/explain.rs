@@ -4,8 +4,10 @@ use planner::plan::{Plan, Row};
 use route::{Explanation, Step};
 
 use super::command::Command;
+use super::facts::read_settings;
 use crate::ending::Ending;
 use crate::session::Session;
+use crate::session::facts::places::circumstances;
 
 impl Session {
     /// Writes down where the statement in the backlog goes that begins `from` bytes behind the
@@ -29,7 +31,7 @@ impl Session {
                 let inner = self.take_inner(branch.hostgroup);
                 let text = branch.text.as_deref().unwrap_or(&command.text);
                 let session = inner.session.links.session(&inner.session.state);
-                let at = inner.session.circumstances(&session, None, false);
+                let at = circumstances(&inner.session.worker, &inner.session.state, &session, None, false);
                 let explanation = inner.session.explain(text, true, &at);
                 self.links.put_inner(inner);
                 explanation
@@ -52,7 +54,7 @@ impl Session {
         let settings = self.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
         let Some(charset) = self.state.charset.of_text(&command.text) else { return Ok(None) };
-        let Some(read) = self.read_settings(charset).await else { return Ok(None) };
+        let Some(read) = read_settings(&self.worker, &self.state, charset).await else { return Ok(None) };
         let mut tree = self.worker.shards.take_tree();
         let explained = if tree.read(&command.text, &read).is_ok() {
             self.learn_definitions(command, &tree, layout).await?;

@@ -9,7 +9,10 @@ use wire::{Capabilities, Codec as _};
 
 use crate::ending::Ending;
 use crate::session::Session;
+use crate::session::io::Io;
 use crate::session::phase::Phase;
+use crate::session::state::SessionState;
+use crate::worker::Worker;
 use scatter::logical;
 
 /// A statement that leaves nothing.
@@ -19,7 +22,9 @@ impl Session {
     /// A `COM_FIELD_LIST` is in the backlog: a node of its table answers.
     pub(super) async fn list_fields(&mut self) -> Result<Phase, Ending> {
         self.complete_front().await?;
-        let Some((node, payload)) = self.listed_at() else { return Ok(self.links.stay_home()) };
+        let Some((node, payload)) = listed_at(&self.worker, &self.io, &self.state) else {
+            return Ok(self.links.stay_home());
+        };
         let mut packet = Vec::new();
         put_message(&mut packet, 0, &payload);
         // The command has no name of a schema: this inner session is in that of the node.
@@ -30,20 +35,20 @@ impl Session {
         let reply = fields(&reply, &self.worker.names_at(node.hostgroup), self.state.identity.capabilities);
         self.give_reply(Kind::FieldList, &reply).await
     }
+}
 
-    /// The node that answers the command in the backlog, and its payload there; none if its table
-    /// is not sharded.
-    fn listed_at(&self) -> Option<(Node, Vec<u8>)> {
-        let caps = self.state.identity.capabilities;
-        let asked = FieldList::decode(self.io.whole_front()?, caps).ok()?;
-        let settings = self.worker.settings();
-        let layout = settings.shards.as_ref()?;
-        let text = std::str::from_utf8;
-        let table = layout.table(text(self.state.caller.schema()).ok()?, text(asked.table).ok()?)?;
-        let node = node(layout, table)?;
-        let payload = FieldList { table: node.table.as_bytes(), ..asked }.encode(caps);
-        Some((node.clone(), payload))
-    }
+/// The node that answers the command in the backlog, and its payload there; none if its table
+/// is not sharded.
+fn listed_at(worker: &Worker, io: &Io, state: &SessionState) -> Option<(Node, Vec<u8>)> {
+    let caps = state.identity.capabilities;
+    let asked = FieldList::decode(io.whole_front()?, caps).ok()?;
+    let settings = worker.settings();
+    let layout = settings.shards.as_ref()?;
+    let text = std::str::from_utf8;
+    let table = layout.table(text(state.caller.schema()).ok()?, text(asked.table).ok()?)?;
+    let node = node(layout, table)?;
+    let payload = FieldList { table: node.table.as_bytes(), ..asked }.encode(caps);
+    Some((node.clone(), payload))
 }
 
 /// The reply of a node with the names that clients know.

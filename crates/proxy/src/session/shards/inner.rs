@@ -131,11 +131,6 @@ impl Session {
         }
     }
 
-    /// What an inner session is told by while it runs beside others for this one.
-    pub(super) fn control_of_part(&self) -> Rc<Control> {
-        Rc::new(Control::new(usize::MAX, self.control.id()))
-    }
-
     /// Has the session run the command in its backlog, as an inner one. What it comes to if it does
     /// not go on after that.
     pub(super) async fn run_as_inner(&mut self) -> Result<(), Ending> {
@@ -183,6 +178,13 @@ impl Session {
         };
         self.io = client;
         ended.map(|()| reply).map_err(Ending::at_first)
+    }
+}
+
+impl Control {
+    /// What an inner session is told by while it runs beside others for this one.
+    pub(super) fn control_of_part(&self) -> Rc<Self> {
+        Rc::new(Self::new(usize::MAX, self.id()))
     }
 }
 

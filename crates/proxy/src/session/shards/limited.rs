@@ -9,13 +9,15 @@ use observe::running::Measured;
 use planner::limits::CHANGED_ROWS_MAX;
 use planner::merge::Protocol;
 use planner::plan::{Branch, Counts, KeysFirst, Limited};
-use wire::frame::{HEADER_LEN, Packet};
+use wire::frame::Packet;
 use wire::packet::{Cells, Ok as OkPacket};
 use wire::reply::End;
 use wire::rows::Rows;
 use wire::{Capabilities, Codec as _};
 
 use super::command::Command;
+use super::execute::packets_for;
+use super::facts::{depends_on_time, has_one_connection, payload_of, refused_scatter, what};
 use super::many::Ended;
 use super::moment::Moment;
 use super::runners::{Runners, Unit};
@@ -26,6 +28,7 @@ use crate::gates::TableName;
 use crate::limits::KEYS_BYTES_MAX;
 use crate::session::Session;
 use crate::session::phase::Phase;
+use crate::session::state::SessionState;
 use scatter::Scatter as Replies;
 use scatter::{Relay, Source, capabilities_at_shards};
 use wire::frame::front;
@@ -42,16 +45,16 @@ impl Session {
         tables: Vec<TableName>,
     ) -> Result<Phase, Ending> {
         let branches: Vec<_> = limited.changes.iter().map(|change| change.filled(b"")).collect();
-        if let Some(error) = self.refused_scatter(command, &branches) {
+        if let Some(error) = refused_scatter(&self.worker, &self.state, &mut self.links, command, &branches) {
             return self.refuse_at_shards(command.kind, &error).await;
         }
-        let moment = self.depends_on_time(command.what, &tables).then(Moment::now);
+        let moment = depends_on_time(&self.worker, &self.state, command.what, &tables).then(Moment::now);
         let shared = Arc::clone(&self.worker.shared);
         let _pass = match self.pass_gates(&shared.gates, tables, false).await? {
             Ok(pass) => pass,
             Err(barred) => return self.is_barred(command.kind, barred).await,
         };
-        let unit = if self.has_one_connection() { Unit::Savepoint } else { Unit::Transaction };
+        let unit = if has_one_connection(&self.state) { Unit::Savepoint } else { Unit::Transaction };
         let mut runners = Runners { unit, moment, ..Runners::default() };
         let Some(keys) = &limited.keys else { return self.change_in_turn(command, limited, runners).await };
         let rows = match self.read_keys(command, keys, &mut runners).await? {
@@ -59,7 +62,7 @@ impl Session {
             Err(error) => return self.give_up(command, runners, &error).await,
         };
         let Some(write) = limited.changes_of(&rows) else {
-            let error = self.refusal("its keys are not understood");
+            let error = refusal(&self.state, "its keys are not understood");
             return self.give_up(command, runners, &error).await;
         };
         let scattered = Scattered::from(write);
@@ -83,32 +86,35 @@ impl Session {
         if let Err(error) = self.add_branches(runners, command, &scattered).await? {
             return Ok(Err(error));
         }
-        let what = self.what(command, scattered, 0);
+        let what = what(&self.worker, &self.state, command, scattered, 0);
         let protocol = what.protocol;
         let mut relay =
             Relay::keeping(Replies::new(what, std::mem::take(&mut runners.sources)), KEYS_BYTES_MAX);
-        self.begin_running(Measured::plain(command.kind), &command.text);
+        self.control.begin_running(&self.worker, Measured::plain(command.kind), &command.text);
         self.control.begin_statement();
         self.relay_scatter(&mut relay, runners, true).await?;
         self.control.end_statement();
-        self.end_running();
+        self.control.end_running(&self.worker, &self.links);
         let warnings = match relay.scatter().over().map(|over| over.outcome.end) {
             Some(End::Ok { warnings, .. }) => Some(warnings),
             _ => None,
         };
         let Some(reply) = relay.take_kept() else {
-            return Ok(Err(self.refusal("the keys of its rows have too many bytes")));
+            return Ok(Err(refusal(&self.state, "the keys of its rows have too many bytes")));
         };
         let Some(warnings) = warnings else {
             return Ok(Err(Packet::last(&reply).map(|last| last.payload.to_vec()).unwrap_or_default()));
         };
         if warnings > 0 {
             // A change may fail where a query warns.
-            return Ok(Err(self.refusal("its conditions yield warnings")));
+            return Ok(Err(refusal(&self.state, "its conditions yield warnings")));
         }
         let rows = texts(&reply, protocol).unwrap_or_default();
         if rows.len() as u64 > CHANGED_ROWS_MAX {
-            return Ok(Err(self.refusal(&format!("it would change more than {CHANGED_ROWS_MAX} rows"))));
+            return Ok(Err(refusal(
+                &self.state,
+                &format!("it would change more than {CHANGED_ROWS_MAX} rows"),
+            )));
         }
         Ok(Ok(rows))
     }
@@ -144,9 +150,9 @@ impl Session {
             }
         }
         let seq = self.skip_command().await?;
-        self.begin_running(Measured::plain(command.kind), &command.text);
+        self.control.begin_running(&self.worker, Measured::plain(command.kind), &command.text);
         let first = branches.first().map_or(0, |branch| branch.hostgroup);
-        let what = self.what(command, branches.clone().into(), seq);
+        let what = what(&self.worker, &self.state, command, branches.clone().into(), seq);
         let mut merged = Replies::new(what, sources);
         for (number, reply) in replies.iter().enumerate() {
             merged.feed(number, reply);
@@ -188,7 +194,10 @@ impl Session {
         // A KILL of this session is one of the turn that it waits for.
         runner.inner.session.control = Rc::clone(&self.control);
         let packets = match runner.open().await? {
-            Ok(()) => self.packets_for(&mut runner.inner, command, branch).await?,
+            Ok(()) => {
+                packets_for(&self.worker, &self.state, &mut self.links, &mut runner.inner, command, branch)
+                    .await?
+            }
             Err(error) => Err(error),
         };
         let reply = match packets {
@@ -196,19 +205,14 @@ impl Session {
             Err(error) => Err(error),
         };
         // All end at the same time, each with a statement of its own.
-        runner.inner.session.control = self.control_of_part();
+        runner.inner.session.control = self.control.control_of_part();
         runners.all.push(runner);
         Ok(reply.map(|reply| (self.worker.source(branch.hostgroup, number), reply)))
     }
+}
 
-    fn refusal(&self, reason: &str) -> Refused {
-        self.payload_of(&ClientError::not_sharded("LIMIT of a change on several servers", reason))
-    }
-
-    /// An error as a payload for the client.
-    pub(super) fn payload_of(&self, error: &ClientError) -> Vec<u8> {
-        error.to_packet(0, self.state.identity.capabilities).split_off(HEADER_LEN)
-    }
+fn refusal(state: &SessionState, reason: &str) -> Refused {
+    payload_of(state, &ClientError::not_sharded("LIMIT of a change on several servers", reason))
 }
 
 /// The texts of a reply with one column; none if it is another reply.

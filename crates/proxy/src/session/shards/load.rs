@@ -36,6 +36,11 @@ use crate::session::phase::Phase;
 use scatter::Relay;
 use scatter::Scatter as Replies;
 
+use super::facts::{depends_on_time, has_one_connection, poll_killed, refused_scatter, what};
+use crate::session::facts::endings::{interrupted, unreadable};
+use crate::session::links::Links;
+use crate::session::state::SessionState;
+use crate::worker::Worker;
 use feeds::Feeds;
 use file::File;
 use splitting::Splitting;
@@ -51,10 +56,10 @@ impl Session {
         load: &Load,
         tables: Vec<TableName>,
     ) -> Result<Phase, Ending> {
-        if let Some(error) = self.refused_load(command, load) {
+        if let Some(error) = refused_load(&self.worker, &self.state, &mut self.links, command, load) {
             return self.refuse_at_shards(command.kind, &error).await;
         }
-        let moment = self.depends_on_time(command.what, &tables).then(Moment::now);
+        let moment = depends_on_time(&self.worker, &self.state, command.what, &tables).then(Moment::now);
         let shared = Arc::clone(&self.worker.shared);
         // A file streams to all copies at once. What else changes them in this process waits: it
         // would come to them in another order.
@@ -70,26 +75,13 @@ impl Session {
         if let Some(error) = self.raise_ids_of(load, Some(0)).await? {
             return self.refuse_at_shards(command.kind, &error).await;
         }
-        let unit = if self.has_one_connection() { Unit::Savepoint } else { Unit::Transaction };
+        let unit = if has_one_connection(&self.state) { Unit::Savepoint } else { Unit::Transaction };
         let mut runners = Runners { unit, moment, is_apart: true, ..Runners::default() };
         let scattered = Scattered { counts: load.counts, ..load.branches.clone().into() };
         if let Err(error) = self.add_branches(&mut runners, command, &scattered).await? {
             return self.give_up(command, runners, &error).await;
         }
         self.load_added(command, load, scattered, runners).await
-    }
-
-    /// Why a file is not loaded in the state that the session is in.
-    fn refused_load(&mut self, command: &Command, load: &Load) -> Option<ClientError> {
-        let part = "LOAD DATA over several shards";
-        if command.kind != Kind::Query {
-            return Some(ClientError::not_sharded(part, "it is prepared"));
-        }
-        if self.has_one_connection() && has_twins(&load.branches) {
-            let reason = "a transaction has one connection to a server, which loads one table at a time";
-            return Some(ClientError::not_sharded(part, reason));
-        }
-        self.refused_scatter(command, &load.branches)
     }
 
     /// Why separators may not be found in the character set of the file.
@@ -122,7 +114,7 @@ impl Session {
         mut runners: Runners,
     ) -> Result<Phase, Ending> {
         let seq = self.skip_command().await?;
-        self.begin_running(Measured::plain(command.kind), &command.text);
+        self.control.begin_running(&self.worker, Measured::plain(command.kind), &command.text);
         let mut loading = Loading {
             file: File::new(seq),
             feeds: Feeds::new(std::mem::take(&mut runners.sockets)),
@@ -140,7 +132,7 @@ impl Session {
             let mut runs: Vec<_> = runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
             let uploaded = self.split_file(&mut loading, &mut runs, &controls).await;
             let seq = loading.file.next_seq();
-            let mut replies = Replies::new(self.what(command, scattered, seq), sources);
+            let mut replies = Replies::new(what(&self.worker, &self.state, command, scattered, seq), sources);
             let sockets = loading.feeds.into_sockets(&mut replies);
             unit.hide_from(&mut replies);
             let mut relay = Relay::holding(replies);
@@ -179,7 +171,7 @@ impl Session {
         };
         runners.end_unit(false).await?;
         self.reply_error(seq, &error).await?;
-        self.answered_here(error.code());
+        self.control.answered_here(&self.worker, &self.links, error.code());
         self.put_runners(runners).await?;
         Ok(Phase::Over)
     }
@@ -204,7 +196,7 @@ impl Session {
     ) -> Result<bool, Ending> {
         let uploaded = poll_fn(|cx| {
             poll_all(runs, cx);
-            if self.poll_killed(cx)? {
+            if poll_killed(&self.control, &mut self.io, &self.state, cx)? {
                 loading.is_killed = true;
                 // A shard that waits takes nothing of the file.
                 for control in controls {
@@ -249,13 +241,20 @@ impl Session {
                     ready!(loading.feeds.poll_room(cx));
                     if self.io.backlog.is_empty() {
                         let seq = loading.file.next_seq();
-                        ready!(self.io.poll_more(cx, &worker.net.scratch))
-                            .map_err(|error| self.unreadable(&error, seq))?;
+                        ready!(self.io.poll_more(cx, &worker.net.scratch)).map_err(|error| {
+                            unreadable(&self.worker, &self.control, &self.state, &error, seq)
+                        })?;
                         self.set_slow();
                     }
                     let input = std::mem::take(&mut self.io.backlog);
                     let later = loading.take(&input).map_err(|error| {
-                        self.interrupted(&ClientError::malformed(error), loading.file.next_seq())
+                        interrupted(
+                            &self.worker,
+                            &self.control,
+                            &self.state,
+                            &ClientError::malformed(error),
+                            loading.file.next_seq(),
+                        )
                     })?;
                     self.io.backlog.extend_from_slice(later);
                     if loading.file.has_ended() {
@@ -271,6 +270,25 @@ impl Session {
         cx.waker().wake_by_ref();
         Poll::Pending
     }
+}
+
+/// Why a file is not loaded in the state that the session is in.
+fn refused_load(
+    worker: &Worker,
+    state: &SessionState,
+    links: &mut Links,
+    command: &Command,
+    load: &Load,
+) -> Option<ClientError> {
+    let part = "LOAD DATA over several shards";
+    if command.kind != Kind::Query {
+        return Some(ClientError::not_sharded(part, "it is prepared"));
+    }
+    if has_one_connection(state) && has_twins(&load.branches) {
+        let reason = "a transaction has one connection to a server, which loads one table at a time";
+        return Some(ClientError::not_sharded(part, reason));
+    }
+    refused_scatter(worker, state, links, command, &load.branches)
 }
 
 /// A file on its way from the client to the shards.

@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
+use super::facts::has_one_connection;
 use super::inner::Inner;
 use super::role::{Part, Role};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
+use crate::session::facts::places::has_transaction;
 
 impl Role {
     /// Inner sessions, if the session has any.
@@ -22,17 +24,12 @@ impl Role {
 }
 
 impl Session {
-    /// Whether a transaction is open, at home or at a shard.
-    pub(in crate::session) fn has_transaction(&self) -> bool {
-        self.state.in_transaction() || self.links.away.role.has_transaction()
-    }
-
     /// Servers were switched off: inner sessions leave them, as this one does.
     pub(in crate::session) fn leave_shards_off(&mut self) -> Result<(), Ending> {
         for inner in self.links.away.role.inner_sessions() {
             inner.session.leave_servers_off()?;
         }
-        self.control.note_transaction(self.worker.now(), self.has_transaction());
+        self.control.note_transaction(self.worker.now(), has_transaction(&self.state, &self.links));
         Ok(())
     }
 
@@ -55,7 +52,7 @@ impl Session {
         match lost {
             Some(error) => self.lose_transaction(*error).await,
             // Home has ended it, and no command of the client says so.
-            None if self.links.away.role.has_transaction() && !self.has_one_connection() => {
+            None if self.links.away.role.has_transaction() && !has_one_connection(&self.state) => {
                 self.lose_transaction(ClientError::PartFailed).await
             }
             None => Ok(()),

@@ -11,22 +11,19 @@ use std::sync::atomic::Ordering;
 
 use net::sock::memory::pair;
 use observe::running::Measured;
-use planner::merge::{Order, Protocol, Window};
 use planner::plan::{Branch, Counts};
-use planner::seen::Cells;
-use wire::StatusFlags;
-use wire::command::Kind;
 use wire::reply::End;
 
 use super::super::links::Links;
 use super::super::state::SessionState;
 use super::command::Command;
+use super::execute::packets_for;
+use super::facts::{has_one_connection, refused_scatter, what};
 use super::inner::BUFFER_BYTES;
 use super::moment::Moment;
 use super::role::Place;
 use super::runners::{Opening, Runner, Runners, Unit};
-use super::scattered::{Scattered, has_several_servers};
-use super::transaction::several_servers;
+use super::scattered::Scattered;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
@@ -35,7 +32,7 @@ use crate::session::phase::Phase;
 use crate::sock::Sock;
 use crate::worker::Worker;
 use scatter::Scatter as Replies;
-use scatter::{Errors, Kind as Replied, Over, Relay, Source, What, capabilities_at_shards};
+use scatter::{Over, Relay, Source};
 
 /// How a statement over several shards has ended.
 pub(super) struct Ended {
@@ -91,7 +88,9 @@ impl Session {
 
     /// Runs branches, which nothing stands in the way of.
     async fn run_branches(&mut self, command: &Command, scattered: Scattered) -> Result<Phase, Ending> {
-        if let Some(error) = self.refused_scatter(command, &scattered.branches) {
+        if let Some(error) =
+            refused_scatter(&self.worker, &self.state, &mut self.links, command, &scattered.branches)
+        {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         if may_set_id(command, &scattered) {
@@ -99,7 +98,7 @@ impl Session {
             self.learn_last_id_for(Place::Shard(first)).await?;
         }
         let moment = (scattered.has_time && scattered.branches.len() > 1).then(Moment::now);
-        let unit = self.unit_of(command, &scattered.branches, moment.is_some());
+        let unit = unit_of(&self.state, command, &scattered.branches, moment.is_some());
         let lead = (unit != Unit::None && scattered.counts == Counts::Same).then(Rc::default);
         let mut runners = Runners { unit, moment, lead, ..Runners::default() };
         if let Err(error) = self.add_branches(&mut runners, command, &scattered).await? {
@@ -151,7 +150,7 @@ impl Session {
         }
         let is_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
         let seq = self.skip_command().await?;
-        self.begin_running(Measured::plain(command.kind), &command.text);
+        self.control.begin_running(&self.worker, Measured::plain(command.kind), &command.text);
         let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
         let ended = Ended {
             seq,
@@ -163,7 +162,7 @@ impl Session {
             rows: std::mem::take(&mut scattered.rows),
             counts: scattered.counts,
         };
-        let what = self.what(command, scattered, seq);
+        let what = what(&self.worker, &self.state, command, scattered, seq);
         let mut replies = Replies::new(what, std::mem::take(&mut runners.sources));
         runners.unit.hide_from(&mut replies);
         let holds = runners.unit != Unit::None;
@@ -197,7 +196,7 @@ impl Session {
         if let Some(End::Err { code }) = relay.scatter().over().map(|over| over.outcome.end) {
             self.state.note_error_code(Some(code));
         }
-        self.end_running();
+        self.control.end_running(&self.worker, &self.links);
         for runner in runners.all.iter_mut().filter(|_| ended.may_set_id) {
             self.links.note_last_id(&mut self.state, &mut runner.inner);
         }
@@ -210,15 +209,6 @@ impl Session {
             self.reply_error(seq, &ClientError::Interrupted).await?;
         }
         Ok(Phase::Over)
-    }
-
-    /// What makes the branches of a command one change.
-    fn unit_of(&self, command: &Command, branches: &[Branch], has_moment: bool) -> Unit {
-        match (command.writes(), self.has_one_connection()) {
-            (true, true) if branches.len() > 1 && !command.defines() => Unit::Savepoint,
-            (true, false) if !command.defines() && (branches.len() > 1 || has_moment) => Unit::Transaction,
-            _ => Unit::None,
-        }
     }
 
     /// Adds a branch to what an inner session runs. The payload of the error if a statement cannot
@@ -234,7 +224,9 @@ impl Session {
             Ok(runner) => runner,
             Err(error) => return Ok(Err(error)),
         };
-        let packets = self.packets_for(&mut runner.inner, command, branch).await?;
+        let packets =
+            packets_for(&self.worker, &self.state, &mut self.links, &mut runner.inner, command, branch)
+                .await?;
         let packets = match packets {
             Ok(packets) => packets,
             Err(error) => {
@@ -246,7 +238,7 @@ impl Session {
         runner.queue.push(Io::new(Sock::from(theirs), packets));
         runner.branches.push(runners.sources.len());
         // Killing it is for who reads its reply.
-        runner.inner.session.control = self.control_of_part();
+        runner.inner.session.control = self.control.control_of_part();
         runners.sources.push(Source { rows, ..self.worker.source(branch.hostgroup, runner.number) });
         runners.all.push(runner);
         runners.sockets.push(Sock::from(ours));
@@ -263,7 +255,8 @@ impl Session {
     ) -> Result<Result<Runner, Vec<u8>>, Ending> {
         let is_same = |runner: &Runner| runner.inner.hostgroup == hostgroup;
         let twins = runners.all.iter().filter(|runner| is_same(runner)).count();
-        let is_shared = !runners.is_apart && (runners.unit == Unit::Transaction || self.has_one_connection());
+        let is_shared =
+            !runners.is_apart && (runners.unit == Unit::Transaction || has_one_connection(&self.state));
         if let Some(at) = runners.all.iter().position(is_same).filter(|_| is_shared) {
             return Ok(Ok(runners.all.swap_remove(at)));
         }
@@ -285,7 +278,7 @@ impl Session {
             },
             Err(error) => return Ok(Err(error)),
         };
-        runner.inner.wrote |= command.writes() && self.has_one_connection();
+        runner.inner.wrote |= command.writes() && has_one_connection(&self.state);
         Ok(Ok(runner))
     }
 
@@ -301,68 +294,14 @@ impl Session {
         }
         if is_lost { self.lose_transaction(ClientError::PartFailed).await } else { Ok(()) }
     }
+}
 
-    /// Why a command does not run at several shards in the state that the session is in.
-    pub(super) fn refused_scatter(&mut self, command: &Command, branches: &[Branch]) -> Option<ClientError> {
-        if !command.writes() {
-            return None;
-        }
-        if !command.defines() && self.worker.has_one_writer_per_transaction() && has_several_servers(branches)
-        {
-            return Some(several_servers("a statement that writes at several servers"));
-        }
-        branches.iter().find_map(|branch| self.may_write(Place::Shard(branch.hostgroup)).err())
-    }
-
-    pub(super) fn what(&self, command: &Command, scattered: Scattered, seq: u8) -> What {
-        let Scattered { order, window, counts, ids, cells, .. } = scattered;
-        What {
-            errors: if command.writes() { Errors::Last } else { Errors::AtOnce },
-            counts,
-            cells,
-            last_insert_id: ids.and_then(|ids| ids.first),
-            protocol: if command.kind == Kind::Query { Protocol::Text } else { Protocol::Binary },
-            order,
-            window,
-            ..self.plain_reply(Replied::Result, seq)
-        }
-    }
-
-    /// A reply of this kind whose rows, if any, come as shards send them.
-    pub(super) fn plain_reply(&self, kind: Replied, seq: u8) -> What {
-        What {
-            kind,
-            errors: Errors::AtOnce,
-            counts: Counts::Sum,
-            cells: Cells::Plain,
-            last_insert_id: None,
-            protocol: Protocol::Text,
-            order: Order::default(),
-            window: Window::ALL,
-            shard_caps: capabilities_at_shards(self.state.identity.capabilities),
-            client_caps: self.state.identity.capabilities,
-            seq,
-            status: self.state.status,
-            message_bytes_max: self.worker.settings().variables.max_allowed_packet as usize,
-        }
-    }
-
-    /// The whole reply of a shard to a `COM_STMT_PREPARE` as the client gets it: with logical names
-    /// and the client's number.
-    pub(super) fn as_prepared(&self, reply: &[u8], hostgroup: u32, id: u32) -> Vec<u8> {
-        let source = self.worker.source(hostgroup, 0);
-        let what = self.plain_reply(Replied::Prepared { id }, 1);
-        let mut replies = Replies::new(what, vec![source]);
-        replies.feed(0, reply);
-        replies.close(0);
-        let mut packets = Vec::new();
-        replies.drain(&mut packets);
-        packets
-    }
-
-    /// Whether all that a server gets goes over one connection: a transaction is open, or begins.
-    pub(super) fn has_one_connection(&self) -> bool {
-        self.state.in_transaction() || !self.state.status.contains(StatusFlags::AUTOCOMMIT)
+/// What makes the branches of a command one change.
+fn unit_of(state: &SessionState, command: &Command, branches: &[Branch], has_moment: bool) -> Unit {
+    match (command.writes(), has_one_connection(state)) {
+        (true, true) if branches.len() > 1 && !command.defines() => Unit::Savepoint,
+        (true, false) if !command.defines() && (branches.len() > 1 || has_moment) => Unit::Transaction,
+        _ => Unit::None,
     }
 }
 

@@ -6,14 +6,11 @@
 
 use std::time::{Duration, SystemTime};
 
-use route::StatementPlan;
-use sql::shape::Effects;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::gates::TableName;
 use crate::session::Session;
 
 /// Takes the time of a change back.
@@ -39,16 +36,6 @@ impl Moment {
     /// Lets the server go by its own clock again.
     pub(super) async fn end(self, session: &mut Session) -> Result<Result<(), Vec<u8>>, Ending> {
         say(session, ENDS).await
-    }
-}
-
-impl Session {
-    /// Whether a change of these tables may depend on the time, and the client has set none.
-    pub(super) fn depends_on_time(&self, what: StatementPlan, tables: &[TableName]) -> bool {
-        let known = self.worker.shards.tables();
-        let may_ask = what.effects.intersects(Effects::VOLATILE.union(Effects::UNKNOWN))
-            || tables.iter().any(|(schema, table)| known.depends_on_time(schema, table));
-        may_ask && !self.state.settings().any(|(key, _)| key == "timestamp")
     }
 }
 

@@ -7,13 +7,16 @@ use wire::frame::{HEADER_LEN, Header};
 
 use super::super::links::Links;
 use super::command::Command;
+use super::execute::packets_for;
+use super::facts::{has_one_connection, may_write};
 use super::inner::Inner;
 use super::role::Place;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
+use crate::session::io::Io;
 use crate::session::phase::Phase;
-use crate::session::state::Past;
+use crate::session::state::{Past, SessionState};
 
 /// What of a statement's effects may change rows.
 const WRITES: Effects = Effects::WRITES.union(Effects::UNKNOWN).union(Effects::FUNCTION);
@@ -42,7 +45,7 @@ impl Session {
         let place = Place::Shard(branch.hostgroup);
         let may_set_id = is_single || command.asks_last_id();
         if command.writes()
-            && let Err(error) = self.may_write(place)
+            && let Err(error) = may_write(&self.worker, &self.state, &mut self.links, place)
         {
             return self.refuse_at_shards(command.kind, &error).await;
         }
@@ -53,7 +56,7 @@ impl Session {
             Ok(inner) => inner,
             Err(error) => return self.answer_over(command.kind, &error).await,
         };
-        inner.wrote |= command.writes() && self.has_one_connection();
+        inner.wrote |= command.writes() && has_one_connection(&self.state);
         if may_set_id {
             self.links.give_last_id(&mut self.state, &mut inner);
         }
@@ -62,12 +65,14 @@ impl Session {
         let packets = if is_as_it_came {
             Ok(None)
         } else {
-            self.packets_for(&mut inner, command, branch).await?.map(Some)
+            packets_for(&self.worker, &self.state, &mut self.links, &mut inner, command, branch)
+                .await?
+                .map(Some)
         };
         let outcome = match packets {
             Ok(packets) => {
                 self.links.note_cursor(command, branch, inner.serial);
-                self.lend(&mut inner, packets).await.map(|()| None)
+                self.io.lend(&mut self.state, &mut inner, packets).await.map(|()| None)
             }
             Err(error) => Ok(Some(error)),
         };
@@ -98,30 +103,37 @@ impl Session {
         }
         let mut inner = self.take_inner(hostgroup);
         self.links.give_last_id(&mut self.state, &mut inner);
-        self.lend(&mut inner, Some(command.with_text(None))).await?;
+        self.io.lend(&mut self.state, &mut inner, Some(command.with_text(None))).await?;
         self.links.put_inner(inner);
         Ok(Phase::Over)
     }
+}
 
+impl Io {
     /// Lends the client to an inner session, which gets the command that the backlog begins with,
     /// or these packets in its place.
-    pub(super) async fn lend(&mut self, inner: &mut Inner, packets: Option<Vec<u8>>) -> Result<(), Ending> {
+    pub(super) async fn lend(
+        &mut self,
+        state: &mut SessionState,
+        inner: &mut Inner,
+        packets: Option<Vec<u8>>,
+    ) -> Result<(), Ending> {
         let behind = self.split_front();
         if let Some(packets) = packets {
-            self.io.backlog = packets;
+            self.backlog = packets;
         }
-        std::mem::swap(&mut self.io, &mut inner.session.io);
+        std::mem::swap(self, &mut inner.session.io);
         inner.session.state.past.remove(Past::ROLLED_BACK);
         let ended = inner.session.run_as_inner().await;
-        self.state.past |= inner.session.state.past & Past::ROLLED_BACK;
-        std::mem::swap(&mut self.io, &mut inner.session.io);
-        self.io.backlog.extend_from_slice(&behind);
+        state.past |= inner.session.state.past & Past::ROLLED_BACK;
+        std::mem::swap(self, &mut inner.session.io);
+        self.backlog.extend_from_slice(&behind);
         ended
     }
 
     /// Leaves only the command in the backlog that it begins with. What stands behind it.
     fn split_front(&mut self) -> Vec<u8> {
-        let backlog = &mut self.io.backlog;
+        let backlog = &mut self.backlog;
         let len = backlog.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
         backlog.split_off(backlog.len().min(HEADER_LEN + len))
     }

@@ -18,6 +18,7 @@ use super::super::links::Links;
 use super::super::state::SessionState;
 use super::command::Command;
 use super::defining::stopped;
+use super::facts::{depends_on_time, keeps_home, read_settings};
 use super::naming::{names_table, of_unknown_charset, prepares_table, refused, shard_hint, unread};
 use super::prepared::Context;
 use super::role::Place;
@@ -94,7 +95,7 @@ impl Session {
             let is_home = !names_table(text, layout);
             return Ok(if is_home { Way::Home } else { Way::Refused(of_unknown_charset()) });
         };
-        let Some(now) = self.read_settings(charset).await else { return Ok(Way::Home) };
+        let Some(now) = read_settings(&self.worker, &self.state, charset).await else { return Ok(Way::Home) };
         let read = command.context.as_ref().map_or(now, |context| context.read);
         if read.modes.charset != now.modes.charset && !text.is_ascii() {
             // Its bytes are other characters now.
@@ -107,7 +108,7 @@ impl Session {
         self.worker.shards.note_definitions(defined);
         self.links.away.role.shards().planned_at = defined;
         let holds = self.holds(read);
-        let known = if self.is_elsewhere(command) {
+        let known = if is_elsewhere(&self.state, command) {
             None
         } else {
             self.worker.shards.templates.borrow().find(layout, text, &command.parameters(), holds)
@@ -124,7 +125,11 @@ impl Session {
         };
         Ok(match way {
             Way::Home => way,
-            _ => self.refused_by_session(what).or_else(|| self.keeps_home()).map_or(way, Way::Refused),
+            _ => self
+                .links
+                .refused_by_session(what)
+                .or_else(|| keeps_home(&self.state, &mut self.links))
+                .map_or(way, Way::Refused),
         })
     }
 
@@ -151,7 +156,7 @@ impl Session {
         let way = self.with_stored(command, read, &tree, layout, way).await?;
         let matters = command.what.several
             || command.what.effects.intersects(MATTERS_TO_SESSION)
-            || self.is_elsewhere(command);
+            || is_elsewhere(&self.state, command);
         if !matters && self.worker.is_current(layout) {
             let kept = || self.kept(command, &tree, read, layout, &way);
             self.worker.shards.templates.borrow_mut().learn(text, self.holds(read), kept);
@@ -246,7 +251,11 @@ impl Session {
             layout,
             definitions: &*definitions,
             parameters: &parameters,
-            asked: Asked { ids, names_all: self.is_elsewhere(command), ..self.asked_with(&command.text) },
+            asked: Asked {
+                ids,
+                names_all: is_elsewhere(&self.state, command),
+                ..asked_with(&self.worker, &self.state, &command.text)
+            },
         };
         Some(use_it(&request, Asker { home: self.state.account.hostgroup(), dialect: read.dialect }))
     }
@@ -282,7 +291,7 @@ impl Session {
                 write.branches.pop().map_or(Way::Home, |branch| Way::One { branch, is_single })
             }
             Plan::Write(write) => {
-                let has_time = self.depends_on_time(command.what, &tables);
+                let has_time = depends_on_time(&self.worker, &self.state, command.what, &tables);
                 many(Scattered { tables, has_time, ..write.into() })
             }
             Plan::Limited(limited) => Way::Limited(limited, tables),
@@ -305,7 +314,7 @@ impl Session {
         let Some(charset) = self.state.charset.of_text(text) else {
             return Ok(if names_table(text, layout) { Err(of_unknown_charset()) } else { Ok(None) });
         };
-        let Some(read) = self.read_settings(charset).await else { return Ok(Ok(None)) };
+        let Some(read) = read_settings(&self.worker, &self.state, charset).await else { return Ok(Ok(None)) };
         let mut tree = self.worker.shards.take_tree();
         let schema = String::from_utf8_lossy(self.state.caller.schema()).into_owned();
         let mut sample = match tree.read(text, &read) {
@@ -341,47 +350,39 @@ impl Session {
         Ok(sample.map(|sample| sample.map(|branch| (branch, context))))
     }
 
-    /// Whether a command is one of another schema than that of the session.
-    fn is_elsewhere(&self, command: &Command) -> bool {
-        self.state.schema_of(command) != self.state.caller.schema()
-    }
-
     /// What a remembered plan holds for, if texts are read like this.
     pub(super) fn holds(&self, read: Settings) -> Holds<'_> {
         let (schema, now) = (self.state.caller.schema(), self.worker.shared.uptime());
         Holds { schema, read, select_limit: self.state.select_limit(), now }
     }
+}
 
-    /// What a comment asks for, and what the session has set, that decides where a statement goes.
-    fn asked_with<'t>(&self, text: &'t [u8]) -> Asked<'t> {
-        Asked {
-            ids: &[],
-            names_all: false,
-            select_limit: self.state.select_limit(),
-            keeps_zero: self.state.has_mode(b"NO_AUTO_VALUE_ON_ZERO"),
-            choice: usize::try_from(self.worker.dice.roll() >> 1).unwrap_or_default(),
-            shard: shard_hint(text),
-            last_insert_id: match self.state.last.results.last_id() {
-                LastId::Is(id) => Some(id),
-                LastId::AtServer { .. } => None,
-            },
-        }
+/// Whether a command is one of another schema than that of the session.
+fn is_elsewhere(state: &SessionState, command: &Command) -> bool {
+    state.schema_of(command) != state.caller.schema()
+}
+
+/// What a comment asks for, and what the session has set, that decides where a statement goes.
+fn asked_with<'t>(worker: &Worker, state: &SessionState, text: &'t [u8]) -> Asked<'t> {
+    Asked {
+        ids: &[],
+        names_all: false,
+        select_limit: state.select_limit(),
+        keeps_zero: state.has_mode(b"NO_AUTO_VALUE_ON_ZERO"),
+        choice: usize::try_from(worker.dice.roll() >> 1).unwrap_or_default(),
+        shard: shard_hint(text),
+        last_insert_id: match state.last.results.last_id() {
+            LastId::Is(id) => Some(id),
+            LastId::AtServer { .. } => None,
+        },
     }
+}
 
-    /// How texts of the session are read that are in this character set.
-    pub(super) async fn read_settings(&self, charset: Charset) -> Option<Settings> {
-        let catalog = &self.worker.shards;
-        if catalog.dialect().is_none() {
-            let version = self.worker.shared.server_version().await;
-            catalog.set_dialect(Dialect::of(&version));
-        }
-        Some(self.state.read_settings_for(catalog.dialect()?, charset))
-    }
-
+impl Links {
     /// Why a statement cannot run at a shard in the state that the session is in.
     fn refused_by_session(&self, what: StatementPlan) -> Option<ClientError> {
         let refused = |part: &str, reason: &str| Some(ClientError::not_sharded(part, reason));
-        if let Some((pin, _)) = self.links.lock() {
+        if let Some((pin, _)) = self.lock() {
             return refused(
                 "a statement at a shard",
                 &format!("the session is bound to its server: {}", pin.name()),
@@ -394,7 +395,7 @@ impl Session {
             return refused("a user variable that is set", "it would be set at one server only");
         }
         if what.effects.intersects(Effects::READS_USER_VARIABLES)
-            && self.links.has_pins(&[crate::state::Pin::UserVariable])
+            && self.has_pins(&[crate::state::Pin::UserVariable])
         {
             return refused("a user variable", "its value is known to the server that has set it only");
         }

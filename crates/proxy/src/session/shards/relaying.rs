@@ -4,12 +4,14 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use super::facts::poll_killed;
 use super::runners::{Lead, Run, Runners, poll_all};
-use crate::control::{Control, Signal};
+use crate::control::Control;
 use crate::ending::Ending;
 use crate::session::Session;
-use crate::session::kill::killed_here;
-use crate::sock::{Input, Sock};
+use crate::session::io::Io;
+use crate::session::state::SessionState;
+use crate::sock::Sock;
 use scatter::{Over, Relay};
 
 impl Session {
@@ -49,7 +51,7 @@ impl Session {
             }
             let is_running = poll_all(runs, cx);
             if ended.is_none() {
-                ended = self.poll_stop(cx, controls).err().map(Err);
+                ended = poll_stop(&self.control, &mut self.io, &self.state, cx, controls).err().map(Err);
             }
             let scratch = &mut worker.net.scratch.borrow_mut();
             if ended.is_none()
@@ -75,37 +77,21 @@ impl Session {
         })
         .await
     }
+}
 
-    /// Whether a statement is to stop. Fails if the session is to end.
-    pub(super) fn poll_killed(&mut self, cx: &mut Context<'_>) -> Result<bool, Ending> {
-        if killed_here(&self.control, self.state.identity.capabilities, true)? {
-            return Ok(true);
-        }
-        if self.control.signal() >= Signal::Stop {
-            return Err(Ending::Silent);
-        }
-        match self.io.sock.poll_input(cx) {
-            Poll::Ready(Input::End) => Err(Ending::ClientLeft),
-            _ => Ok(false),
+/// Does what others want of a scattered statement: to be killed, each shard kills its part, or
+/// to end with the session.
+fn poll_stop(
+    control: &Control,
+    io: &mut Io,
+    state: &SessionState,
+    cx: &mut Context<'_>,
+    parts: &[Rc<Control>],
+) -> Result<(), Ending> {
+    if poll_killed(control, io, state, cx)? {
+        for control in parts {
+            control.interrupt();
         }
     }
-
-    /// Why the session is to end now, whatever its shards do.
-    pub(super) fn poll_ended(&self) -> Option<Ending> {
-        match killed_here(&self.control, self.state.identity.capabilities, true) {
-            Err(ending) => Some(ending),
-            Ok(_) => (self.control.signal() >= Signal::Stop).then_some(Ending::Silent),
-        }
-    }
-
-    /// Does what others want of a scattered statement: to be killed, each shard kills its part, or
-    /// to end with the session.
-    fn poll_stop(&mut self, cx: &mut Context<'_>, parts: &[Rc<Control>]) -> Result<(), Ending> {
-        if self.poll_killed(cx)? {
-            for control in parts {
-                control.interrupt();
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }

@@ -10,6 +10,7 @@ use session::committed::{Part, Place, Verdict, verdict};
 use wire::Capabilities;
 use wire::frame::put_message;
 
+use super::facts::payload_of;
 use super::inner::{Inner, no_client};
 use super::moment::Moment;
 use super::transaction::error_of;
@@ -164,7 +165,7 @@ impl Runners {
                 Verdict::Refused(error) => Some(error),
                 Verdict::InPart(error) => {
                     tracing::warn!(%error, "a statement over several shards has committed in part");
-                    open.first().map(|one| one.inner.session.payload_of(&error))
+                    open.first().map(|one| payload_of(&one.inner.session.state, &error))
                 }
             },
             _ => parts.into_iter().find_map(|part| part.refusal),
@@ -209,7 +210,7 @@ impl Runner {
         let session = &mut self.inner.session;
         session.look_at_server()?;
         if let Some(error) = session.state.transaction.rolled_back.take() {
-            return Ok(Some(session.payload_of(&error)));
+            return Ok(Some(payload_of(&session.state, &error)));
         }
         let Some(moment) = self.opening.moment else { return Ok(None) };
         let refused = moment.end(session).await?.err();

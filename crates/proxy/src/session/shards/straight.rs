@@ -10,10 +10,13 @@ use command::Command;
 use wire::command::Kind;
 
 use super::Inner;
+use super::facts::has_one_connection;
 use crate::ending::Ending;
 use crate::session::Session;
 use crate::session::ids::Look;
+use crate::session::links::Links;
 use crate::session::phase::Phase;
+use crate::session::state::SessionState;
 use crate::state::Pin;
 
 impl Session {
@@ -52,7 +55,7 @@ impl Session {
     fn known_shard(&mut self, command: Command<'_>, input: &[u8]) -> Option<u32> {
         let is_all = command.is_whole() && command.packet().len() == input.len();
         let is_plain = command.kind == Kind::Query && self.look(command) == Look::Plain;
-        if !is_all || !is_plain || !self.is_free_of_home() {
+        if !is_all || !is_plain || !is_free_of_home(&self.state, &mut self.links) {
             return None;
         }
         let catalog = &self.worker.shards;
@@ -65,18 +68,17 @@ impl Session {
         let is_as_named = catalog.names(layout, branch.hostgroup).is_empty();
         is_as_named.then_some(branch.hostgroup)
     }
+}
 
-    /// Whether nothing that only the home knows matters to a query at a shard: no transaction is
-    /// open, and the session is not bound to its server.
-    fn is_free_of_home(&mut self) -> bool {
-        let state = &self.state;
-        let is_bound = state.transaction.rolled_back.is_some()
-            || state.reading().two_byte_quotes
-            || self.links.lock().is_some()
-            || self.links.has_pins(&[Pin::Xa])
-            || self.has_one_connection();
-        !is_bound && !self.links.away.role.shards().inner.iter().any(is_occupied)
-    }
+/// Whether nothing that only the home knows matters to a query at a shard: no transaction is
+/// open, and the session is not bound to its server.
+fn is_free_of_home(state: &SessionState, links: &mut Links) -> bool {
+    let is_bound = state.transaction.rolled_back.is_some()
+        || state.reading().two_byte_quotes
+        || links.lock().is_some()
+        || links.has_pins(&[Pin::Xa])
+        || has_one_connection(state);
+    !is_bound && !links.away.role.shards().inner.iter().any(is_occupied)
 }
 
 /// Whether a transaction is open in an inner session, or was lost there, of which all are to be

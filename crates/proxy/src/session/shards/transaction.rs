@@ -23,6 +23,7 @@ use wire::packet;
 
 use super::autocommit::keeps_transaction;
 use super::command::Command;
+use super::facts::{payload_of, poll_ended};
 use super::inner::Inner;
 use super::role::{Place, Transaction};
 use super::runners::join;
@@ -148,7 +149,7 @@ impl Session {
             Verdict::Refused(error) => Some(error),
             Verdict::InPart(error) => {
                 tracing::warn!(%error, "a transaction over several servers has committed in part");
-                Some(self.payload_of(&error))
+                Some(payload_of(&self.state, &error))
             }
         };
         self.links.away.role.shards().inner.iter_mut().for_each(|inner| inner.wrote = false);
@@ -227,7 +228,7 @@ impl Session {
             inner.follow(self);
             if !is_one {
                 // What runs at the same time has controls of its own.
-                inner.session.control = self.control_of_part();
+                inner.session.control = self.control.control_of_part();
             }
         }
         let replies = {
@@ -235,7 +236,8 @@ impl Session {
             poll_fn(|cx| match asked.as_mut().poll(cx) {
                 Poll::Ready(replies) => Poll::Ready(Ok(replies)),
                 Poll::Pending if is_one => Poll::Pending,
-                Poll::Pending => self.poll_ended().map_or(Poll::Pending, |ending| Poll::Ready(Err(ending))),
+                Poll::Pending => poll_ended(&self.control, &self.state)
+                    .map_or(Poll::Pending, |ending| Poll::Ready(Err(ending))),
             })
             .await?
         };
@@ -260,7 +262,7 @@ impl Session {
                 "several statements in one text that end a transaction",
                 "shards are in it",
             );
-            return Ok(Some(self.payload_of(&error)));
+            return Ok(Some(payload_of(&self.state, &error)));
         }
         let is_on = self.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
         let keeps = match command.what.kind {
@@ -284,7 +286,7 @@ impl Session {
     ) -> Result<Result<Inner, Vec<u8>>, Ending> {
         if let Some(error) = self.state.transaction.rolled_back.take() {
             // It was lost at a question about the statement.
-            return Ok(Err(self.payload_of(&error)));
+            return Ok(Err(payload_of(&self.state, &error)));
         }
         let is_open = self.state.in_transaction() || self.state.begins_later();
         if !is_open {
@@ -320,46 +322,6 @@ impl Session {
         }
         Ok(())
     }
-
-    /// Whether a statement may write at this place: not if the open transaction has written at
-    /// another one, unless that is allowed.
-    pub(super) fn may_write(&mut self, place: Place) -> Result<(), ClientError> {
-        if !self.worker.has_one_writer_per_transaction() {
-            return Ok(());
-        }
-        let is_open = self.has_one_connection();
-        let shards = self.links.away.role.shards();
-        let mut others = shards.inner.iter().filter(|inner| inner.wrote && inner.place() != place);
-        let is_elsewhere =
-            others.next().is_some() || shards.transaction.wrote_at_home && place != Place::Home;
-        if !is_open || !is_elsewhere {
-            return Ok(());
-        }
-        Err(several_servers("a transaction that writes at several servers"))
-    }
-
-    /// Whether the open transaction is one that shards cannot be in.
-    pub(super) fn keeps_home(&mut self) -> Option<ClientError> {
-        let is_special = self.links.away.role.shards().transaction.is_special
-            && (self.state.in_transaction() || self.state.begins_later());
-        let (part, reason) = if is_special {
-            (
-                "a transaction that SET TRANSACTION has set up",
-                "its level is known to the home only; SET SESSION TRANSACTION works",
-            )
-        } else if self.links.has_pins(&[Pin::Xa]) {
-            ("an XA transaction", "it is known to the home only")
-        } else {
-            return None;
-        };
-        Some(ClientError::not_sharded(part, reason))
-    }
-
-    /// A statement that may write runs at home.
-    pub(super) fn note_written_at_home(&mut self) {
-        let is_open = self.has_one_connection();
-        self.links.away.role.shards().transaction.wrote_at_home |= is_open;
-    }
 }
 
 impl Worker {
@@ -367,14 +329,6 @@ impl Worker {
     pub(super) fn has_one_writer_per_transaction(&self) -> bool {
         self.settings().shard_transactions == ShardTransactions::Single
     }
-}
-
-/// The refusal of what may write at one server only.
-pub(super) fn several_servers(part: &str) -> ClientError {
-    ClientError::not_sharded(
-        part,
-        "pointsman-shard_transactions is 'single'; with 'best_effort' each server commits its own part",
-    )
 }
 
 /// The payload of the error that a reply begins with.

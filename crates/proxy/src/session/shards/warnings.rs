@@ -201,7 +201,7 @@ impl Session {
         let status = self.state.status;
         let packets = self.links.away.role.shards().warnings.answer(&question, seq, status, [theirs, caps]);
         self.write_to_client(&packets).await?;
-        self.answered_here(0);
+        self.control.answered_here(&self.worker, &self.links, 0);
         Ok(Phase::Over)
     }
 }

@@ -1,0 +1,10 @@
+//! Functions over at most three parts of a session, in rooms by topic. They know nothing of
+//! [`Session`](super::Session): what they say and note depends on these parts alone.
+
+pub(super) mod cache;
+pub(super) mod causal;
+pub(super) mod endings;
+pub(super) mod executions;
+pub(super) mod kills;
+pub(super) mod places;
+pub(super) mod records;

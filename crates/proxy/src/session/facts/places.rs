@@ -1,0 +1,176 @@
+//! Where a session is, and whether a statement may be sent there.
+
+use crate::control::Control;
+use crate::routing::Circumstances;
+use crate::session::decided::Decided;
+use crate::session::links::Links;
+use crate::session::pipelined::work_at;
+use crate::session::state::SessionState;
+use crate::users::Options;
+use crate::worker::Worker;
+use command::Command;
+use route::AccessMode;
+use session::link::Loss;
+use session::tier::Tier;
+use session::unjudged::Unseen;
+use sql::StatementKind;
+use upstream::Backend;
+use upstream::Found;
+use wire::command::Kind;
+
+/// The attribute of a statement that says which side of a replication pair it wants.
+const ACCESS_MODE: &[u8] = b"access_mode";
+
+/// The server works at the next command that was sent, if there is one.
+pub(in crate::session) fn go_on(control: &Control, state: &mut SessionState, links: &mut Links) -> bool {
+    let next = links.pipelined.pop();
+    if let Some(next) = &next {
+        work_at(control, state, next);
+    }
+    next.is_some()
+}
+
+/// Whether this is such a session. It is not if the firewall watches its statements: the proxy
+/// has to look at those.
+pub(in crate::session) fn is_fast_forward(worker: &Worker, state: &SessionState) -> bool {
+    state.identity.account.user.has(Options::FAST_FORWARD) && !worker.is_watched(state)
+}
+
+/// Whether new sessions of a followed hostgroup are at other servers than this one, and a
+/// caching proxy is in front.
+pub(in crate::session) fn is_left_behind(worker: &Worker, state: &SessionState, backend: &Backend) -> bool {
+    state.identity.tier != Tier::Client
+        && worker.shared.is_followed(backend.server().hostgroup())
+        && worker.is_any(backend, true) == Some(false)
+}
+
+/// Whether sessions share the connections to this hostgroup.
+pub(in crate::session) fn shares(
+    worker: &Worker,
+    control: &Control,
+    state: &SessionState,
+    hostgroup: u32,
+) -> bool {
+    let settings = worker.settings();
+    settings.variables.multiplexing
+        && settings.shares(hostgroup)
+        && !worker.is_draining()
+        // A KILL that is on its way must not hit another session.
+        && !control.is_held()
+        && !control.is_aimed_at()
+        && !control.has_mail()
+        && !is_fast_forward(worker, state)
+}
+
+/// This is the backend in use from now on. Whether it was opened for that.
+pub(in crate::session) fn take_found(
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+    Found { backend, is_lent }: Found,
+) -> bool {
+    control.about.set_backend(Some(&backend));
+    state.begin_at(backend.connection());
+    links.in_use = Some(backend);
+    links.away.is_admitted = true;
+    if is_lent {
+        state.last.was_used_by_others();
+    }
+    !is_lent
+}
+
+/// What is behind the tables of a statement, if that is not nothing, and matters.
+pub(in crate::session) fn unseen_behind(
+    worker: &Worker,
+    control: &Control,
+    state: &SessionState,
+    decided: &Decided,
+    text: &[u8],
+) -> Option<Unseen> {
+    // Of what is prepared by name an execution does not tell its tables.
+    let has_tables = decided.plan.tables || decided.plan.kind == StatementKind::Prepare;
+    let matters = has_tables
+        && decided.target().is_some()
+        && !decided.is_believed()
+        && worker.settings().judge_tables
+        && shares(worker, control, state, decided.hostgroup());
+    if matters { worker.behind(state, decided, text) } else { None }
+}
+
+/// Whether the backend in use is where it goes, and knows what the client has set.
+pub(in crate::session) fn is_at(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    decided: &Decided,
+) -> bool {
+    decided.target() == Some(state.here)
+        && links
+            .in_use
+            .as_ref()
+            .is_some_and(|backend| !backend.server().is_off() && !leaves(worker, state, links, backend))
+        && links.applied() == state.version()
+}
+
+/// Whether the session leaves a server because it lags more than it may, or because others are
+/// at another one.
+pub(in crate::session) fn leaves(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    backend: &Backend,
+) -> bool {
+    (backend.server().is_late() || is_left_behind(worker, state, backend))
+        && links.loss(state) == Loss::Nothing
+}
+
+/// What a decision depends on besides the statement.
+pub(in crate::session) fn circumstances<'a>(
+    worker: &'a Worker,
+    state: &'a SessionState,
+    session: &'a route::Session,
+    asked: Option<AccessMode>,
+    execute: bool,
+) -> Circumstances<'a> {
+    Circumstances {
+        caller: &state.caller,
+        client_addr: &state.client_addr,
+        account: *state.account,
+        hints: state.identity.account.user.has(Options::HINTS),
+        session,
+        flag_in: state.flag_in,
+        reading: state.reading(),
+        asked,
+        execute,
+        mirror: None,
+        is_traced: worker.is_tracing(),
+        random: worker.dice.roll(),
+    }
+}
+
+/// Whether a transaction is open, at home or at a shard.
+pub(in crate::session) fn has_transaction(state: &SessionState, links: &Links) -> bool {
+    state.in_transaction() || links.away.role.has_transaction()
+}
+
+/// Whether such a command waits whatever rules say about it.
+pub(in crate::session) fn has_to_wait(worker: &Worker, state: &SessionState, kind: Kind) -> bool {
+    runs(kind)
+        && (state.identity.account.user.limit.is_some()
+            || !worker.settings().variables.default_query_delay.is_zero())
+}
+
+/// The side that an attribute of a command asks for; of an execution of a statement with so many
+/// parameters, none of which was sent as long data.
+pub(in crate::session) fn asked(command: Command<'_>, params: u16) -> Option<AccessMode> {
+    match command.attribute(ACCESS_MODE, params)? {
+        b"read_write" => Some(AccessMode::ReadWrite),
+        b"read_only" => Some(AccessMode::ReadOnly),
+        _ => None,
+    }
+}
+
+/// Whether a command runs a statement.
+pub(in crate::session) const fn runs(kind: Kind) -> bool {
+    matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute)
+}

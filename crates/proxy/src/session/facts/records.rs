@@ -1,0 +1,236 @@
+//! What is counted, logged, traced and copied of statements.
+
+use crate::control::Control;
+use crate::counted::is_question;
+use crate::counts::Counter;
+use crate::mirror::Copy;
+use crate::mirror::submit::submit;
+use crate::session::decided::Decided;
+use crate::session::flight::Flight;
+use crate::session::hidden::Batched;
+use crate::session::links::Links;
+use crate::session::state::SessionState;
+use crate::session::upload::Upload;
+use crate::state::trackers::told_in;
+use crate::worker::Worker;
+use command::Command;
+use observe::digests::Place;
+use observe::rows::NO_HOSTGROUP;
+use observe::running::Measured;
+use observe::running::Traced;
+use reply::compare::Compare;
+use reply::compare::Half;
+use route::Account;
+use route::Branches;
+use route::Route;
+use route::limits::JUDGED_BYTES_MAX;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::time::Instant;
+use upstream::Reply;
+use upstream::Run;
+use wire::command::Kind;
+use wire::frame::HEADER_LEN;
+use wire::reply::End;
+
+/// The statement is over.
+pub(in crate::session) fn note_statement_over(worker: &Worker, state: &SessionState, flight: &mut Flight) {
+    let batched = flight.as_mut().and_then(|flight| flight.batched.take());
+    let Some(batched @ Batched { begun: Some(begun), .. }) = batched else { return };
+    let is_marred = batched.is_marred
+        || state
+            .last
+            .ran
+            .end
+            .is_none_or(|end| !matches!(end, End::Ok { warnings: 0, .. } | End::Eof { warnings: 0, .. }));
+    let time = begun.elapsed();
+    worker.upstream.history.note(batched.digest, Run { time, bytes: batched.reply.bytes(), is_marred });
+}
+
+/// Where a command is counted that the backend in use gets; nothing if it is no statement to be
+/// executed.
+pub(in crate::session) fn place(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    command: Command<'_>,
+    decided: &Decided,
+) -> Option<Place> {
+    let hostgroup = state.here;
+    match command.kind {
+        Kind::Query => {
+            let digest = decided.digest()?;
+            worker.know_who(state);
+            let (worker, text) = (worker, command.text());
+            worker.followed.begin(&worker.shared.cache, control.id(), &state.caller, digest, text);
+            let who = state.who.as_ref()?;
+            let text = || worker.digest_text(digest, text, decided);
+            worker.counts.digests.enter(who, hostgroup, digest, text)
+        }
+        Kind::StmtExecute | Kind::StmtBulkExecute => {
+            // It may have been prepared before digests were switched off.
+            worker.routing.borrow().routes().digests.as_ref()?;
+            worker.know_who(state);
+            let who = state.who.as_ref()?;
+            let id = command.statement()?;
+            let what = state.prepared.as_ref()?.executed(id)?;
+            if what.digest_text.is_empty() {
+                return None;
+            }
+            let text = || Arc::clone(&what.digest_text);
+            worker.counts.digests.enter(who, hostgroup, what.digest?, text)
+        }
+        _ => None,
+    }
+}
+
+/// Where a command is counted that the query cache answers.
+pub(in crate::session) fn place_of_hit(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    command: Command<'_>,
+    decided: &Decided,
+) -> Option<Place> {
+    let digest = decided.digest()?;
+    worker.know_who(state);
+    if command.kind == Kind::Query {
+        let (worker, text) = (worker, command.text());
+        worker.followed.begin(&worker.shared.cache, control.id(), &state.caller, digest, text);
+    }
+    let who = state.who.as_ref()?;
+    let prepared = || state.prepared.as_ref()?.get(command.statement()?);
+    let text = || match prepared().filter(|_| command.kind == Kind::StmtExecute) {
+        Some(prepared) => Arc::clone(&prepared.what.digest_text),
+        None => worker.digest_text(digest, command.text(), decided),
+    };
+    worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
+}
+
+/// Takes note of what a reply to an internal query tells.
+pub(in crate::session) fn note_internal(
+    worker: &Worker,
+    state: &mut SessionState,
+    links: &mut Links,
+    reply: &Reply,
+) {
+    if let Some(link) = links.state_mut() {
+        state.note_status(reply.outcome, link);
+    }
+    collect(worker, state, reply);
+    state.note_tracked(&reply.bytes, reply.outcome);
+}
+
+/// Takes note of a transaction that an answer tells.
+pub(in crate::session) fn collect(worker: &Worker, state: &mut SessionState, reply: &Reply) {
+    let Some(gtids) = &mut state.gtids else { return };
+    if let Some(gtid) = reply.bytes.get(HEADER_LEN..).and_then(told_in) {
+        let hostgroup = state.here;
+        gtids.note(hostgroup, worker.cluster_of(hostgroup), gtid);
+        worker.counts.note(Counter::GtidCollected);
+    }
+}
+
+/// The same for a command that is sent to the backend, of which some bytes may not have come
+/// yet.
+pub(in crate::session) fn begin_sent(
+    worker: &Worker,
+    control: &Control,
+    state: &SessionState,
+    measured: Measured,
+    command: Command<'_>,
+) {
+    let payload = command.payload();
+    let missing = (command.payload_len() as usize).saturating_sub(payload.len());
+    control.begin_running(worker, measured, state.shown(worker, command));
+    control.running.note_missing(missing);
+    if measured.kind == Kind::StmtExecute && missing == 0 {
+        control.running.keep_execution(&worker.shown, payload);
+    }
+    control.running.set_statement(state.executed_id(command));
+}
+
+/// Has a copy of the command run that is being sent, if its rules want one. Of one that is so
+/// long that rules do not see its end there is none.
+pub(in crate::session) fn mirror(
+    worker: &Rc<Worker>,
+    state: &SessionState,
+    flight: &mut Flight,
+    command: Command<'_>,
+    upload: &Upload,
+    decided: &Decided,
+) {
+    let Route::Many(branches) = &decided.route else { return };
+    let Branches { copy: mirror, compare, .. } = **branches;
+    if command.kind != Kind::Query {
+        return;
+    }
+    let text = command.text();
+    if !upload.complete || text.len() > JUDGED_BYTES_MAX {
+        return worker.counts.note(Counter::CopiesDropped);
+    }
+    let text: Box<[u8]> = text.into();
+    let halves = compare.then(|| Half::pair(decided.digest())).unzip();
+    let (original, compared) = halves;
+    if let Some(half) = original {
+        let (hostgroup, caps) = (state.here, state.identity.capabilities);
+        flight.begin().taps.set_compare(Compare::new(half, hostgroup, caps, upload.next_seq()));
+    }
+    let copy = Copy {
+        text,
+        mirror,
+        identity: state.identity.for_copies(0, state.caller.schema()),
+        caller: Arc::clone(&state.caller),
+        client_addr: state.client_addr.clone(),
+        // The listener says where statements go, not where their copies do.
+        account: Account { listener: None, ..*state.account },
+        reading: state.reading(),
+        compared,
+    };
+    submit(worker, copy);
+}
+
+/// Takes note of a command that is sent.
+#[inline]
+pub(in crate::session) fn note_traced(
+    worker: &Worker,
+    control: &Control,
+    state: &SessionState,
+    command: Command<'_>,
+    decided: &Decided,
+) {
+    if worker.is_tracing() {
+        control.running.trace(worker.traced(state, command, Some(decided)));
+    }
+}
+
+/// The same of a command that no server gets.
+#[inline]
+pub(in crate::session) fn note_traced_here(
+    worker: &Worker,
+    control: &Control,
+    state: &SessionState,
+    command: Command<'_>,
+    decided: Option<&Decided>,
+) {
+    if worker.is_tracing() {
+        control.running.trace(worker.traced(state, command, decided));
+    }
+}
+
+/// Takes note of a command that waits for a connection since then. Commands without a span are
+/// left out: some have no reply, and the note would belong to the next command.
+#[inline]
+pub(in crate::session) fn note_traced_wait(
+    worker: &Worker,
+    control: &Control,
+    state: &SessionState,
+    command: Command<'_>,
+    since: Instant,
+) {
+    if worker.is_tracing() && is_question(command.kind) {
+        let known = worker.traced(state, command, None);
+        let waiting = Traced { waiting_since: Some(since), ..known };
+        control.running.trace(waiting);
+    }
+}

@@ -1,0 +1,228 @@
+//! What a statement over shards needs to know of its session.
+
+use crate::control::{Control, Signal};
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::gates::TableName;
+use crate::session::io::Io;
+use crate::session::kill::killed_here;
+use crate::session::links::Links;
+use crate::session::shards::command::Command;
+use crate::session::shards::role::Place;
+use crate::session::shards::scattered::{Scattered, has_several_servers};
+use crate::session::state::SessionState;
+use crate::sock::Input;
+use crate::state::Pin;
+use crate::worker::Worker;
+use planner::merge::Order;
+use planner::merge::Protocol;
+use planner::merge::Window;
+use planner::plan::Branch;
+use planner::plan::Counts;
+use planner::seen::Cells;
+use route::StatementPlan;
+use scatter::Errors;
+use scatter::Kind as Replied;
+use scatter::Scatter as Replies;
+use scatter::What;
+use scatter::capabilities_at_shards;
+use sql::Dialect;
+use sql::lexer::Charset;
+use sql::parse::Settings;
+use sql::shape::Effects;
+use std::task::Context;
+use std::task::Poll;
+use wire::StatusFlags;
+use wire::command::Kind;
+use wire::frame::HEADER_LEN;
+
+/// An error as a payload for the client.
+pub(in crate::session) fn payload_of(state: &SessionState, error: &ClientError) -> Vec<u8> {
+    error.to_packet(0, state.identity.capabilities).split_off(HEADER_LEN)
+}
+
+/// Why a command does not run at several shards in the state that the session is in.
+pub(in crate::session) fn refused_scatter(
+    worker: &Worker,
+    state: &SessionState,
+    links: &mut Links,
+    command: &Command,
+    branches: &[Branch],
+) -> Option<ClientError> {
+    if !command.writes() {
+        return None;
+    }
+    if !command.defines() && worker.has_one_writer_per_transaction() && has_several_servers(branches) {
+        return Some(several_servers("a statement that writes at several servers"));
+    }
+    branches.iter().find_map(|branch| may_write(worker, state, links, Place::Shard(branch.hostgroup)).err())
+}
+
+pub(in crate::session) fn what(
+    worker: &Worker,
+    state: &SessionState,
+    command: &Command,
+    scattered: Scattered,
+    seq: u8,
+) -> What {
+    let Scattered { order, window, counts, ids, cells, .. } = scattered;
+    What {
+        errors: if command.writes() { Errors::Last } else { Errors::AtOnce },
+        counts,
+        cells,
+        last_insert_id: ids.and_then(|ids| ids.first),
+        protocol: if command.kind == Kind::Query { Protocol::Text } else { Protocol::Binary },
+        order,
+        window,
+        ..plain_reply(worker, state, Replied::Result, seq)
+    }
+}
+
+/// A reply of this kind whose rows, if any, come as shards send them.
+pub(in crate::session) fn plain_reply(worker: &Worker, state: &SessionState, kind: Replied, seq: u8) -> What {
+    What {
+        kind,
+        errors: Errors::AtOnce,
+        counts: Counts::Sum,
+        cells: Cells::Plain,
+        last_insert_id: None,
+        protocol: Protocol::Text,
+        order: Order::default(),
+        window: Window::ALL,
+        shard_caps: capabilities_at_shards(state.identity.capabilities),
+        client_caps: state.identity.capabilities,
+        seq,
+        status: state.status,
+        message_bytes_max: worker.settings().variables.max_allowed_packet as usize,
+    }
+}
+
+/// The whole reply of a shard to a `COM_STMT_PREPARE` as the client gets it: with logical names
+/// and the client's number.
+pub(in crate::session) fn as_prepared(
+    worker: &Worker,
+    state: &SessionState,
+    reply: &[u8],
+    hostgroup: u32,
+    id: u32,
+) -> Vec<u8> {
+    let source = worker.source(hostgroup, 0);
+    let what = plain_reply(worker, state, Replied::Prepared { id }, 1);
+    let mut replies = Replies::new(what, vec![source]);
+    replies.feed(0, reply);
+    replies.close(0);
+    let mut packets = Vec::new();
+    replies.drain(&mut packets);
+    packets
+}
+
+/// Whether all that a server gets goes over one connection: a transaction is open, or begins.
+pub(in crate::session) fn has_one_connection(state: &SessionState) -> bool {
+    state.in_transaction() || !state.status.contains(StatusFlags::AUTOCOMMIT)
+}
+
+/// Whether a change of these tables may depend on the time, and the client has set none.
+pub(in crate::session) fn depends_on_time(
+    worker: &Worker,
+    state: &SessionState,
+    what: StatementPlan,
+    tables: &[TableName],
+) -> bool {
+    let known = worker.shards.tables();
+    let may_ask = what.effects.intersects(Effects::VOLATILE.union(Effects::UNKNOWN))
+        || tables.iter().any(|(schema, table)| known.depends_on_time(schema, table));
+    may_ask && !state.settings().any(|(key, _)| key == "timestamp")
+}
+
+/// How texts of the session are read that are in this character set.
+pub(in crate::session) async fn read_settings(
+    worker: &Worker,
+    state: &SessionState,
+    charset: Charset,
+) -> Option<Settings> {
+    let catalog = &worker.shards;
+    if catalog.dialect().is_none() {
+        let version = worker.shared.server_version().await;
+        catalog.set_dialect(Dialect::of(&version));
+    }
+    Some(state.read_settings_for(catalog.dialect()?, charset))
+}
+
+/// Whether a statement is to stop. Fails if the session is to end.
+pub(in crate::session) fn poll_killed(
+    control: &Control,
+    io: &mut Io,
+    state: &SessionState,
+    cx: &mut Context<'_>,
+) -> Result<bool, Ending> {
+    if killed_here(control, state.identity.capabilities, true)? {
+        return Ok(true);
+    }
+    if control.signal() >= Signal::Stop {
+        return Err(Ending::Silent);
+    }
+    match io.sock.poll_input(cx) {
+        Poll::Ready(Input::End) => Err(Ending::ClientLeft),
+        _ => Ok(false),
+    }
+}
+
+/// Why the session is to end now, whatever its shards do.
+pub(in crate::session) fn poll_ended(control: &Control, state: &SessionState) -> Option<Ending> {
+    match killed_here(control, state.identity.capabilities, true) {
+        Err(ending) => Some(ending),
+        Ok(_) => (control.signal() >= Signal::Stop).then_some(Ending::Silent),
+    }
+}
+
+/// Whether a statement may write at this place: not if the open transaction has written at
+/// another one, unless that is allowed.
+pub(in crate::session) fn may_write(
+    worker: &Worker,
+    state: &SessionState,
+    links: &mut Links,
+    place: Place,
+) -> Result<(), ClientError> {
+    if !worker.has_one_writer_per_transaction() {
+        return Ok(());
+    }
+    let is_open = has_one_connection(state);
+    let shards = links.away.role.shards();
+    let mut others = shards.inner.iter().filter(|inner| inner.wrote && inner.place() != place);
+    let is_elsewhere = others.next().is_some() || shards.transaction.wrote_at_home && place != Place::Home;
+    if !is_open || !is_elsewhere {
+        return Ok(());
+    }
+    Err(several_servers("a transaction that writes at several servers"))
+}
+
+/// Whether the open transaction is one that shards cannot be in.
+pub(in crate::session) fn keeps_home(state: &SessionState, links: &mut Links) -> Option<ClientError> {
+    let is_special =
+        links.away.role.shards().transaction.is_special && (state.in_transaction() || state.begins_later());
+    let (part, reason) = if is_special {
+        (
+            "a transaction that SET TRANSACTION has set up",
+            "its level is known to the home only; SET SESSION TRANSACTION works",
+        )
+    } else if links.has_pins(&[Pin::Xa]) {
+        ("an XA transaction", "it is known to the home only")
+    } else {
+        return None;
+    };
+    Some(ClientError::not_sharded(part, reason))
+}
+
+/// A statement that may write runs at home.
+pub(in crate::session) fn note_written_at_home(state: &SessionState, links: &mut Links) {
+    let is_open = has_one_connection(state);
+    links.away.role.shards().transaction.wrote_at_home |= is_open;
+}
+
+/// The refusal of what may write at one server only.
+pub(in crate::session) fn several_servers(part: &str) -> ClientError {
+    ClientError::not_sharded(
+        part,
+        "pointsman-shard_transactions is 'single'; with 'best_effort' each server commits its own part",
+    )
+}
