@@ -14,7 +14,6 @@ use super::facts::payload_of;
 use super::inner::{Inner, no_client};
 use super::moment::Moment;
 use super::transaction::error_of;
-use super::warnings::QUESTION;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -22,6 +21,9 @@ use crate::session::io::Io;
 use crate::sock::Sock;
 use scatter::Scatter as Replies;
 use scatter::Source;
+
+/// What inner sessions are asked.
+const QUESTION: &[u8] = b"SHOW WARNINGS";
 
 /// An inner session with the branches that it runs, one after the other.
 pub(super) struct Runner {

@@ -18,9 +18,6 @@ use crate::session::phase::Phase;
 use crate::worker::Worker;
 use scatter::{Over, capabilities_at_shards, row_of, with_rows};
 
-/// What inner sessions are asked.
-pub(super) const QUESTION: &[u8] = b"SHOW WARNINGS";
-
 /// `MYSQL_TYPE_LONGLONG`, of counts.
 const LONGLONG: u8 = 8;
 
