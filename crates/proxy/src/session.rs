@@ -143,7 +143,6 @@ mod without_writer;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::time::Duration;
 
 use querylog::{AuditEvent, Port};
 use wire::reply::Answer;
@@ -161,9 +160,12 @@ use upstream::Backend;
 use upstream::Copied;
 
 use facts::cache::end_unwatched;
+use facts::endings::last_words;
+use facts::orders::set_slow;
 use facts::places::has_transaction;
 use facts::places::is_fast_forward;
 use facts::records::note_statement_over;
+use facts::sharing::may_ask_what_is_set;
 use flight::Flight;
 use io::Io;
 use links::Links;
@@ -257,7 +259,10 @@ impl Session {
     async fn end_of(&mut self, ending: Ending) -> Ending {
         match ending {
             Ending::TooLarge(command) => Box::pin(self.refuse_too_large(command)).await,
-            Ending::BackendSpoke { answer_seq } => Box::pin(self.last_words(answer_seq)).await,
+            Ending::BackendSpoke { answer_seq } => {
+                Box::pin(last_words(&self.worker, &self.control, &self.state, &mut self.links, answer_seq))
+                    .await
+            }
             Ending::ClientLeft => {
                 self.leave_nothing_running();
                 Ending::ClientLeft
@@ -308,7 +313,7 @@ impl Session {
             Phase::KeepingError => Box::pin(self.keep_idle_error()),
             Phase::Refusing => Box::pin(self.refuse_in_backlog()),
             Phase::Sharded(kind) => Box::pin(self.at_shards(kind)),
-            Phase::Tunnel => Box::pin(self.tunnel()),
+            Phase::Tunnel => Box::pin(tunnel(&self.worker, &self.control, &mut self.io, &mut self.links)),
             Phase::FastForward => Box::pin(self.fast_forward()),
             polled => Box::pin(std::future::ready(Ok(polled))),
         }
@@ -318,7 +323,7 @@ impl Session {
     #[inline]
     fn next_phase(&self) -> Phase {
         let asks = self.control.running.is_warned()
-            || self.may_ask_what_is_set()
+            || may_ask_what_is_set(&self.worker, &self.control, &self.state, &self.links)
             || self.state.hides_write()
             || self.may_judge()
             || self.may_learn();
@@ -348,7 +353,7 @@ impl Session {
         if self.state.hides_write() {
             Box::pin(self.ask_what_was_written()).await?;
         }
-        if self.may_ask_what_is_set() {
+        if may_ask_what_is_set(&self.worker, &self.control, &self.state, &self.links) {
             self.ask_what_is_set().await?;
         }
         if self.may_judge() {
@@ -391,26 +396,12 @@ impl Session {
         Phase::Reading
     }
 
-    /// The session waits for its client from now on, in the middle of a command.
-    fn set_slow(&self) {
-        self.control.set_slow(self.worker.now(), has_transaction(&self.state, &self.links));
-    }
-
-    /// The client may have set how long it may be idle.
-    #[cold]
-    fn note_own_limit(&self) {
-        let seconds = self.state.wait_timeout();
-        let is_mysql = self.links.in_use.as_ref().is_some_and(|backend| !backend.connection().is_mariadb());
-        self.control.set_own_limit(seconds, is_mysql);
-        self.worker.look_in(Duration::from_secs(seconds.unwrap_or(u32::MAX).into()));
-    }
-
     /// Sends the rest of a command that came in pieces.
     async fn upload(&mut self) -> Result<Phase, Ending> {
         let upload = self.flight.as_mut().and_then(|flight| flight.upload.take());
         let Some(mut upload) = upload else { return Err(broken("an upload without a command")) };
         // While the client sends it has as much time as an idle one.
-        self.set_slow();
+        set_slow(&self.worker, &self.control, &self.state, &self.links);
         let complete = poll_fn(|cx| self.poll_upload(cx, &mut upload)).await?;
         self.control.set_busy();
         if complete {
@@ -428,13 +419,13 @@ impl Session {
             _ => Phase::Relaying(seq),
         }
     }
+}
 
-    /// Copies bytes for the rest of the connection: the answer has no end.
-    async fn tunnel(&mut self) -> Result<Phase, Ending> {
-        let backlog = std::mem::take(&mut self.io.backlog);
-        if let Some(backend) = &mut self.links.in_use {
-            resume(&self.worker, &self.control, &mut self.io.sock, backend, backlog, Copied::Stream).await;
-        }
-        Err(Ending::ClientLeft)
+/// Copies bytes for the rest of the connection: the answer has no end.
+async fn tunnel(worker: &Worker, control: &Control, io: &mut Io, links: &mut Links) -> Result<Phase, Ending> {
+    let backlog = std::mem::take(&mut io.backlog);
+    if let Some(backend) = &mut links.in_use {
+        resume(worker, control, &mut io.sock, backend, backlog, Copied::Stream).await;
     }
+    Err(Ending::ClientLeft)
 }

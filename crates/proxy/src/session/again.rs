@@ -13,6 +13,7 @@ use wire::{Capabilities, StatusFlags};
 
 use super::Session;
 use super::facts::executions::send_once_more;
+use super::facts::leases::lose_backend;
 use super::hidden::Refused;
 use super::kill::while_waiting;
 use super::lost::command_that_runs;
@@ -132,14 +133,14 @@ impl Session {
             let has_moved = moved.is_ok();
             match (self.links.loss(&self.state), refused.command) {
                 (Loss::Nothing, Some(command)) if has_moved => {
-                    self.lose_backend();
+                    lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
                     send_once_more(&self.control, &mut self.io, &mut self.flight, command);
                     return Ok(());
                 }
                 (Loss::Transaction, None) if has_moved => {
                     let off = server.off().unwrap_or(Off::Left);
                     let error = ClientError::transaction_lost(server.endpoint(), Gone::Off(off));
-                    self.lose_backend();
+                    lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
                     return self.refuse_running(&error).await;
                 }
                 _ => {}

@@ -8,19 +8,22 @@ use tokio::time::Instant;
 use wire::reply::Event;
 
 use super::Session;
-use super::facts::endings::told_if;
+use super::facts::endings::{pause_or_end, told_if};
+use super::facts::leases::was_reset;
+use super::facts::orders::{note_own_limit, obey, set_slow};
 use super::facts::places::go_on;
 use super::kill::note_shots;
 use super::links::Links;
 use super::segments::{At, Wrong, settle};
-use super::state::Past;
 use super::state::settle::Settled;
-use crate::control::Signal;
+use super::state::{Past, SessionState};
+use crate::control::{Control, Signal};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::{in_use_mut, no_connection};
 use crate::sock::garbled;
+use crate::worker::Worker;
 use upstream::limits::FILLS_PER_TURN;
 use upstream::{Crossed, Progress};
 
@@ -42,7 +45,7 @@ impl Session {
         }
         self.control.end_statement();
         note_shots(&self.control, self.links.state_mut(), self.state.last.ran.end);
-        self.pause_or_end();
+        pause_or_end(&self.worker, &self.control, &self.links, &self.flight);
         if self.state.take_retold() {
             self.links.release_error(&mut self.state);
         }
@@ -77,14 +80,14 @@ impl Session {
         let changes = self.flight.is_changing();
         let Settled { is_reset, closes } = settle(&mut self.state, &mut self.flight, outcome, link);
         if changes {
-            self.note_own_limit();
+            note_own_limit(&self.worker, &self.control, &self.state, &self.links);
         }
         if self.state.past.contains(Past::ENDS_WAITING) {
             self.state.past.remove(Past::ENDS_WAITING);
             self.links.end_waiting();
         }
         if is_reset {
-            self.was_reset(closes);
+            was_reset(&self.worker, &self.control, &mut self.state, &mut self.links, closes);
         }
         if self.state.past.contains(Past::RELEASED) {
             // As the server does, which says no more than OK.
@@ -95,7 +98,7 @@ impl Session {
 
     /// Forwards what there is of an answer. `More` means that there is more at once.
     fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Result<Event, Ending>> {
-        self.obey(true)?;
+        obey(&self.worker, &self.control, &mut self.state, &mut self.links, true)?;
         if self.control.is_recalled() {
             self.break_off()?;
         }
@@ -149,28 +152,15 @@ impl Session {
     fn broken_off_by(&self, wrong: Wrong) -> Ending {
         match wrong {
             Wrong::Setup => self.lost(None),
-            Wrong::Nonsense(error, before) => self.nonsense(&error, before),
-            Wrong::File(before) => self.file_not_expected(before),
+            Wrong::Nonsense(error, before) => {
+                nonsense(&self.worker, &self.control, &self.state, &self.links, &error, before)
+            }
+            Wrong::File(before) => {
+                file_not_expected(&self.worker, &self.control, &self.state, &self.links, before)
+            }
             Wrong::TooMuch(bytes) => self.links.too_much(bytes),
             Wrong::ClientLeft => Ending::ClientLeft,
         }
-    }
-
-    /// What the backend says makes no sense; the client is at this place in its answer.
-    fn nonsense(&self, error: &Crossed, client: Progress) -> Ending {
-        let Some(backend) = &self.links.in_use else { return no_connection() };
-        let server = backend.server().endpoint();
-        tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
-        told_if(&self.worker, &self.control, &self.state, client, &ClientError::server_lost(server))
-    }
-
-    /// The backend wants a file of a statement that loads none. The client gets nothing of what was
-    /// read with that: there the error belongs.
-    fn file_not_expected(&self, client: Progress) -> Ending {
-        let Some(backend) = &self.links.in_use else { return no_connection() };
-        let server = backend.server().endpoint();
-        tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");
-        told_if(&self.worker, &self.control, &self.state, client, &ClientError::file_not_expected(server))
     }
 
     /// The backend is gone in the middle of its answer, or what it says is not the protocol.
@@ -200,7 +190,7 @@ impl Session {
 
     pub(super) async fn flush_client(&mut self) -> Result<(), Ending> {
         poll_fn(|cx| {
-            self.obey(true)?;
+            obey(&self.worker, &self.control, &mut self.state, &mut self.links, true)?;
             self.poll_flush_client(cx)
         })
         .await
@@ -217,12 +207,42 @@ impl Session {
     fn poll_parked(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
         if self.io.poll_flush(cx)?.is_pending() {
             // A client that does not read has as much time as an idle one.
-            self.set_slow();
+            set_slow(&self.worker, &self.control, &self.state, &self.links);
             return Poll::Pending;
         }
         self.control.set_busy();
         Poll::Ready(Ok(()))
     }
+}
+
+/// What the backend says makes no sense; the client is at this place in its answer.
+fn nonsense(
+    worker: &Worker,
+    control: &Control,
+    state: &SessionState,
+    links: &Links,
+    error: &Crossed,
+    client: Progress,
+) -> Ending {
+    let Some(backend) = &links.in_use else { return no_connection() };
+    let server = backend.server().endpoint();
+    tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
+    told_if(worker, control, state, client, &ClientError::server_lost(server))
+}
+
+/// The backend wants a file of a statement that loads none. The client gets nothing of what was
+/// read with that: there the error belongs.
+fn file_not_expected(
+    worker: &Worker,
+    control: &Control,
+    state: &SessionState,
+    links: &Links,
+    client: Progress,
+) -> Ending {
+    let Some(backend) = &links.in_use else { return no_connection() };
+    let server = backend.server().endpoint();
+    tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");
+    told_if(worker, control, state, client, &ClientError::file_not_expected(server))
 }
 
 impl Links {

@@ -6,6 +6,8 @@ use std::task::{Poll, ready};
 use wire::frame::{Header, MessageScanner, whole_front};
 
 use super::Session;
+use super::facts::commands::look;
+use super::facts::orders::{obey, set_slow};
 use super::ids::Look;
 use super::route::is_enough;
 use crate::ending::Ending;
@@ -23,7 +25,10 @@ impl Session {
     pub(super) async fn complete_command(&mut self) -> Result<(), Ending> {
         let lacks = |session: &Self| {
             let command = session.io.command(session.state.identity.capabilities);
-            command.is_none_or(|command| session.look(command) == Look::Cut || !is_enough(command))
+            command.is_none_or(|command| {
+                look(&session.worker, &session.state, &session.links, &session.flight, command) == Look::Cut
+                    || !is_enough(command)
+            })
         };
         self.read_while(lacks).await
     }
@@ -34,14 +39,14 @@ impl Session {
     }
 
     async fn read_while(&mut self, lacks: impl Fn(&Self) -> bool) -> Result<(), Ending> {
-        self.set_slow();
+        set_slow(&self.worker, &self.control, &self.state, &self.links);
         poll_fn(|cx| {
-            self.obey(true)?;
+            obey(&self.worker, &self.control, &mut self.state, &mut self.links, true)?;
             while lacks(self) {
                 ready!(self.io.poll_more(cx, &self.worker.net.scratch))?;
                 // Each piece counts as a sign of life; between two the client may be as slow as an
                 // idle one.
-                self.set_slow();
+                set_slow(&self.worker, &self.control, &self.state, &self.links);
             }
             Poll::Ready(Ok::<_, Ending>(()))
         })

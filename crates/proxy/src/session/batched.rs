@@ -1,34 +1,20 @@
 //! Going out together with statements of other sessions, over one connection (see the batches of
 //! `upstream`): which statements may, and what is to be done so that it never shows.
 
-use std::rc::Rc;
-
-use command::Command;
-use sql::StatementKind;
-use sql::shape::Effects;
 use tokio::time::Instant;
-use wire::StatusFlags;
-use wire::command::Kind;
-use wire::frame::MessageScanner;
 use wire::reply::{End, Event, Outcome};
 
 use super::Session;
 use super::facts::executions::send_once_more;
+use super::facts::leases::lose_backend;
 use super::flight::Flight;
-use super::hidden::{Batched, Refused};
-use super::route::NEEDS_LAST_ID;
+use super::hidden::Refused;
 use super::segments::{At, Part};
-use super::state::SessionState;
 use crate::counts::Counter;
-use crate::limits::BATCHED_BYTES_MAX;
 use crate::state::{Mark, Pin};
 use crate::worker::Worker;
 use reply::withhold::Withhold;
 use session::ran::Ran;
-use upstream::Candidate;
-
-/// Effects of statements that are not sent together with others, though they may be executed twice.
-const STAYS_ALONE: Effects = NEEDS_LAST_ID.union(Effects::COUNTS_ROWS);
 
 /// What servers say of a statement that took too long, or was killed: `ER_QUERY_INTERRUPTED`,
 /// MariaDB's `ER_STATEMENT_TIMEOUT`, MySQL's `ER_QUERY_TIMEOUT`. The interruption was intended, so
@@ -70,50 +56,6 @@ impl At<'_> {
 }
 
 impl Session {
-    /// The command that `input` begins with, which was decided about and waits for a connection, if
-    /// it may go out together with others.
-    pub(super) fn batchable(&mut self, input: &[u8]) -> Option<Candidate> {
-        if self.worker.settings().upstream.statements_together < 2 {
-            return None;
-        }
-        let state = &self.state;
-        let decided = self.flight.decided.as_ref().filter(|decided| {
-            decided.plan.kind == StatementKind::Select
-                && decided.is_plain_read()
-                && !decided.plan.effects.intersects(STAYS_ALONE)
-                && decided.change.is_none()
-                && decided.orders.is_none()
-        })?;
-        let digest = decided.digest()?;
-        let is_usual = self.state.status.contains(StatusFlags::AUTOCOMMIT)
-            && !self.state.status.contains(StatusFlags::IN_TRANSACTION)
-            && self.links.away.is_admitted
-            && self.links.is_unpinned()
-            && state.gtids.is_none()
-            && !self.flight.taps.compares()
-            && self.worker.rate_to_client().is_none();
-        let command = Command::first(input, self.state.identity.capabilities)?;
-        if !matches!(command.kind, Kind::Query | Kind::StmtExecute) {
-            return None;
-        }
-        let is_one = || {
-            MessageScanner::new(0).scan(input).is_ok_and(|scanned| scanned.done && scanned.len == input.len())
-        };
-        if !is_usual || input.len() > BATCHED_BYTES_MAX || !is_one() {
-            return None;
-        }
-        let batchable =
-            self.worker.upstream.history.is_known(digest).then(|| candidate(&self.state, command)).flatten();
-        let command = batchable.as_ref().map(|batchable| match batchable.execution {
-            None => Rc::clone(&batchable.command),
-            // Sent once more, it is for whatever connection has it then.
-            Some(_) => input.into(),
-        });
-        self.flight.begin().batched =
-            Some(Batched { digest, command, begun: None, reply: Withhold::default(), is_marred: false });
-        batchable
-    }
-
     /// A statement that was sent together with others has left something to ask about, which is
     /// gone: it is sent once more, alone. The connection belongs to the others.
     pub(super) fn say_alone(&mut self, command: Vec<u8>) {
@@ -130,16 +72,6 @@ impl Session {
         send_once_more(&self.control, &mut self.io, &mut self.flight, command);
     }
 
-    /// Those to whom the connection in use is promised do not get it, nor can the session keep it
-    /// if they have sent something over it: they look for other ones.
-    pub(super) fn break_promise(&mut self) {
-        if self.links.is_promised() {
-            self.lose_backend();
-        } else if let Some(link) = self.links.connection_mut() {
-            link.drop_batch();
-        }
-    }
-
     /// The connection was taken over with a command that was sent already, and now something else
     /// has to be done first.
     pub(super) fn leave_batch(&mut self) {
@@ -147,18 +79,9 @@ impl Session {
             if let Some(flight) = self.flight.as_mut() {
                 flight.batched = None;
             }
-            self.lose_backend();
+            lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
         }
     }
-}
-
-/// What the session would send.
-fn candidate(state: &SessionState, command: Command<'_>) -> Option<Candidate> {
-    if command.kind == Kind::Query {
-        return Some(state.candidate(command.packet().into(), None));
-    }
-    let (packet, execution) = state.execution(command)?;
-    Some(state.candidate(packet, Some(Rc::new(execution))))
 }
 
 /// The command is sent, or was with those of others.

@@ -7,12 +7,16 @@ use wire::command::{Kind, opens_cursor, statement_id};
 use wire::reply::Answer;
 
 use super::Session;
+use super::close::{close_at, close_here};
 use super::decided::Decided;
 use super::facts::causal::{awaited_for, has_to_see, is_bound_to};
+use super::facts::executions::send_parts;
+use super::flight::Flight;
 use super::io::Io;
 use super::links::Links;
 use super::prepare::NotPrepared;
 use super::state::SessionState;
+use super::state::prepared::Prepared;
 use super::stop::Stop;
 use crate::client::login::ok;
 use crate::ending::Ending;
@@ -41,7 +45,7 @@ impl Session {
             // Its cursor and its values are elsewhere, and end with the statement there.
             if let Some(all) = self.state.prepared.as_mut().filter(|_| is_at_home) {
                 all.leave_home(id, home);
-                self.close_at(home, serial).await?;
+                close_at(&self.worker, &self.control, &mut self.state, &mut self.links, home, serial).await?;
             }
             return Err(self.reset_nothing(kind, id).await.into());
         }
@@ -53,20 +57,11 @@ impl Session {
         if command.is_some_and(|command| self.state.lacks_types(self.links.state(), command)) {
             return Err(self.refuse_and_keep(kind, &ClientError::NeedReprepare).await.into());
         }
-        let is_told = kind == Kind::StmtExecute && prepared.what.plan.effects.intersects(Effects::READS_LAST);
-        // MariaDB takes a value in parts for what the value before was: behind a number it is the
-        // address of its bytes.
         let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();
-        let is_mariadb = self.links.is_mariadb();
-        let can_be_prepared = prepared.is_preparable_in(self.state.modes());
-        let hears_of_others = || {
-            self.links.is_away(&self.state)
-                && (can_be_prepared || self.links.text_with_answers(&self.state, id).is_some())
-        };
-        let is_of_no_use = is_told && (came == Some(Came::ForOnce) || hears_of_others())
-            || has_parts && is_mariadb && came == Some(Came::Reused) && can_be_prepared;
-        if is_of_no_use {
-            self.close_here(id).await?;
+        let reads_last =
+            kind == Kind::StmtExecute && prepared.what.plan.effects.intersects(Effects::READS_LAST);
+        if is_of_no_use(&self.state, &self.links, id, prepared, (reads_last, has_parts)) {
+            close_here(&self.worker, &self.control, &mut self.state, &mut self.links, id).await?;
         }
         let mut parts = self.state.take_parts(kind, id);
         let known_as = match self.statement_here(kind, id, has_parts).await? {
@@ -82,12 +77,20 @@ impl Session {
             },
         };
         if !parts.is_empty() && kind != Kind::StmtReset {
-            Box::pin(self.send_parts(known_as, parts)).await?;
+            Box::pin(send_parts(
+                &self.worker,
+                &mut self.state,
+                &mut self.links,
+                &mut self.flight,
+                known_as,
+                parts,
+            ))
+            .await?;
         }
         let command = self.io.command(self.state.identity.capabilities);
         let patch = command.map_or(Ok(None), |command| self.links.patch(&self.state, command, known_as));
         if let Ok(patch) = patch {
-            self.tell_columns(kind, id);
+            tell_columns(&self.io, &self.state, &self.links, &mut self.flight, kind, id);
             decided.patch = patch;
             return Ok(());
         }
@@ -170,20 +173,6 @@ impl Session {
         }
     }
 
-    /// An execution of this statement is about to be sent: if it has other columns there than the
-    /// client knows, the answer says so.
-    fn tell_columns(&mut self, kind: Kind, id: u32) {
-        let (caps, cursor) = (self.state.identity.capabilities, opens_cursor(self.io.front()));
-        let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
-        let prepared = prepared.filter(|prepared| prepared.has_other_columns_at(self.links.state()));
-        if kind == Kind::StmtExecute
-            && let Some(prepared) = prepared
-        {
-            let columns = prepared.columns();
-            self.flight.begin().taps.set_columns(Some(Columns::new(caps, cursor, columns)));
-        }
-    }
-
     /// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is
     /// nothing to reset, and to prepare the statement would take away the warnings that the client
     /// may ask for.
@@ -218,6 +207,20 @@ impl Session {
     }
 }
 
+/// An execution of this statement is about to be sent: if it has other columns there than the
+/// client knows, the answer says so.
+fn tell_columns(io: &Io, state: &SessionState, links: &Links, flight: &mut Flight, kind: Kind, id: u32) {
+    let (caps, cursor) = (state.identity.capabilities, opens_cursor(io.front()));
+    let prepared = state.prepared.as_ref().and_then(|all| all.get(id));
+    let prepared = prepared.filter(|prepared| prepared.has_other_columns_at(links.state()));
+    if kind == Kind::StmtExecute
+        && let Some(prepared) = prepared
+    {
+        let columns = prepared.columns();
+        flight.begin().taps.set_columns(Some(Columns::new(caps, cursor, columns)));
+    }
+}
+
 /// Whether the command in the backlog may run where its statement was prepared, instead of at
 /// the backend in use. An execution may not if the session is bound to that backend, or if it
 /// must see what other servers may lack.
@@ -245,4 +248,23 @@ impl Io {
             state.keep_types(command);
         }
     }
+}
+
+/// Whether an execution needs another statement than the one that the backend in use has under this
+/// number: it reads what the statement before has left, or has values in parts.
+fn is_of_no_use(
+    state: &SessionState,
+    links: &Links,
+    id: u32,
+    prepared: &Prepared,
+    (reads_last, has_parts): (bool, bool),
+) -> bool {
+    let came = prepared.at(links.state()).map(|place| place.came);
+    let can_be_prepared = prepared.is_preparable_in(state.modes());
+    let hears_of_others =
+        || links.is_away(state) && (can_be_prepared || links.text_with_answers(state, id).is_some());
+    // MariaDB takes a value in parts for what the value before was: behind a number it is the
+    // address of its bytes.
+    reads_last && (came == Some(Came::ForOnce) || hears_of_others())
+        || has_parts && links.is_mariadb() && came == Some(Came::Reused) && can_be_prepared
 }

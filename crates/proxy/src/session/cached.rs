@@ -24,6 +24,7 @@ use super::cached_fresh::Fresh;
 use super::decided::Decided;
 use super::facts::cache::{await_proof, join, learn_known, missed, send_to_target, style};
 use super::facts::records::{note_traced_here, place_of_hit};
+use super::facts::sharing::take_back;
 use super::flight::Flight;
 use super::io::Io;
 use super::kill::while_waiting;
@@ -140,7 +141,7 @@ impl Session {
                 _ => (Some(false), Miss::Absent),
             };
             self.control.end_running(&self.worker, &self.links);
-            self.take_back();
+            take_back(&self.worker, &self.control, &mut self.state, &mut self.links);
             match landed {
                 Some(true) => known = (miss == Miss::Behind).then_some(asked),
                 // It has taken too long: this session sends it as well.

@@ -158,7 +158,7 @@ impl Worker {
 impl Worker {
     /// Fails if an answer from this hostgroup may be older than a write that a client of this proxy
     /// knows to have succeeded.
-    fn sees_own_writes(&self, hostgroup: u32) -> Result<(), Refusal> {
+    pub(super) fn sees_own_writes(&self, hostgroup: u32) -> Result<(), Refusal> {
         let shared = &self.shared;
         let is_reader = self.settings().config().pairs().any(|(_, reader)| reader == hostgroup);
         if is_reader || shared.upstream.pool.has_choice(hostgroup, shared.uptime()) {

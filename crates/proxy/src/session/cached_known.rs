@@ -12,9 +12,13 @@ use wire::command::Kind;
 use super::Session;
 use super::cached_answer::{Known, STATUS};
 use super::facts::cache::answer_near;
+use super::flight::Flight;
+use super::links::Links;
 use super::phase::Phase;
+use super::state::SessionState;
 use crate::ending::Ending;
 use crate::limits::CACHE_KNOWN_AGE_MAX_MS;
+use crate::worker::Worker;
 
 impl Session {
     /// Answers the texts that `input` begins with from the worker's first level of the cache, in
@@ -32,7 +36,7 @@ impl Session {
             && matches!(rest, [_, _, _, 0, query, ..] if *query == Kind::Query as u8)
             && let Some(known) = self.worker.cached.known(command.payload())
             && now_ms.saturating_sub(known.since_ms) < CACHE_KNOWN_AGE_MAX_MS
-            && self.is_as(&known)
+            && is_as(&self.worker, &self.state, &self.links, &self.flight, &known)
             && let Some((rows, bytes)) = answer_near(
                 &self.worker,
                 &self.state,
@@ -53,26 +57,24 @@ impl Session {
         self.io.backlog.extend_from_slice(rest);
         self.send_answers(cx).map(Some)
     }
+}
 
-    /// Whether what was found out about a text holds for this session now.
-    fn is_as(&self, known: &Known) -> bool {
-        let state = &*self.state;
-        Rc::ptr_eq(state.shared_settings(), &known.settings)
-            && Rc::ptr_eq(&state.account, &known.account)
-            && Arc::ptr_eq(&state.caller, &known.caller)
-            && (self.state.identity.capabilities, self.state.identity.collation)
-                == (known.capabilities, known.collation)
-            && self.state.identity.takes_cached()
-            && state.was_reset() == known.was_reset
-            && *state.client_addr == *known.client_addr
-            && state.flag_in == known.flag_in
-            && state.status & (STATUS | StatusFlags::IN_TRANSACTION) == known.status
-            && self.links.is_unpinned()
-            && !state.has_released_error()
-            && state.trace.is_none()
-            && self.links.away.others.is_empty()
-            && self.flight.decided.is_none()
-            && self.flight.paused.is_none()
-            && self.worker.shared.cache.proven.epoch() == known.asked.epoch
-    }
+/// Whether what was found out about a text holds for this session now.
+fn is_as(worker: &Worker, state: &SessionState, links: &Links, flight: &Flight, known: &Known) -> bool {
+    Rc::ptr_eq(state.shared_settings(), &known.settings)
+        && Rc::ptr_eq(&state.account, &known.account)
+        && Arc::ptr_eq(&state.caller, &known.caller)
+        && (state.identity.capabilities, state.identity.collation) == (known.capabilities, known.collation)
+        && state.identity.takes_cached()
+        && state.was_reset() == known.was_reset
+        && *state.client_addr == *known.client_addr
+        && state.flag_in == known.flag_in
+        && state.status & (STATUS | StatusFlags::IN_TRANSACTION) == known.status
+        && links.is_unpinned()
+        && !state.has_released_error()
+        && state.trace.is_none()
+        && links.away.others.is_empty()
+        && flight.decided.is_none()
+        && flight.paused.is_none()
+        && worker.shared.cache.proven.epoch() == known.asked.epoch
 }

@@ -130,14 +130,14 @@ fn scope_of(
 
 impl Worker {
     /// Whether a digest tells names. With `ANSI_QUOTES` it does not.
-    fn digest_tells_names(&self, state: &SessionState, decided: &Decided) -> bool {
+    pub(super) fn digest_tells_names(&self, state: &SessionState, decided: &Decided) -> bool {
         !decided.is_rewritten
             && !state.status.contains(StatusFlags::ANSI_QUOTES)
             && !self.shared.cache.is_bypassed()
     }
 
     /// What all depends on that is said about a statement, if its digest tells its tables.
-    fn about(
+    pub(super) fn about(
         &self,
         state: &SessionState,
         who: &Who,
@@ -164,7 +164,7 @@ impl Worker {
 
 impl SessionState {
     /// Whether a `TIME` among what a statement reads may become one of today.
-    fn takes_today(&self, reading: &Reads, text: &[u8], decided: &Decided) -> bool {
+    pub(super) fn takes_today(&self, reading: &Reads, text: &[u8], decided: &Decided) -> bool {
         let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
         let text = rewritten.unwrap_or(text);
         let no_backslash_escapes = self.reading().no_backslash_escapes;

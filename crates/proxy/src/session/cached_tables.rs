@@ -5,18 +5,17 @@
 //! sent, and its answer is not stored; a write to such tables counts as one to all.
 
 use cache::{Definition, Key, Learnt, Reading, Scope, Sight, question};
-use command::Command;
 use route::Tables;
-use sql::StatementKind;
-use sql::shape::{Effects, Table};
+use sql::shape::Table;
 use wire::StatusFlags;
-use wire::command::Kind;
 use wire::packet::Cells;
 use wire::reply::Answer;
 
 use super::Session;
 use super::decided::Decided;
 use super::facts::cache::tables_of;
+use super::flight::Flight;
+use super::io::Io;
 use super::links::Links;
 use super::relations::can_be_asked_for;
 use super::state::SessionState;
@@ -53,41 +52,6 @@ impl Session {
         Some(reading)
     }
 
-    /// Hashes of the tables that a statement changes; nothing if that is not known.
-    pub(super) fn written(&self, command: Command<'_>, decided: &Decided) -> Option<Vec<u64>> {
-        use StatementKind as Of;
-        let plan = decided.plan;
-        let is_temporary = plan.effects.contains(Effects::TEMPORARY_TABLE)
-            && !plan.effects.intersects(Effects::COMMITS | Effects::UNKNOWN | Effects::FUNCTION);
-        let names_written = match plan.kind {
-            Of::Insert | Of::Replace | Of::Update | Of::Delete | Of::Load | Of::TruncateTable => true,
-            Of::CreateTemporary if is_temporary => false,
-            kind if kind.is_select() => false,
-            _ => return None,
-        };
-        if plan.several || plan.effects.contains(Effects::UNKNOWN) || !self.worker.settings().judge_tables {
-            return None;
-        }
-        let text = if command.kind == Kind::Query {
-            command.text()
-        } else {
-            let what = self.state.prepared.as_ref()?.executed(command.statement()?)?;
-            // A server executes it in the schema in which it was prepared.
-            what.text.as_deref().filter(|_| what.modes == self.state.modes())?
-        };
-        let tables = tables_of(&self.worker, text, decided);
-        if !self.links.names_all(&self.state, text, &tables) || names_written && tables.writes.is_empty() {
-            return None;
-        }
-        let writes = if names_written { self.state.with_schemas(&tables.writes) } else { Vec::new() };
-        let (cache, hostgroup) = (&self.worker.shared.cache, decided.target()?);
-        let reads = self.state.with_schemas(&tables.reads);
-        let written =
-            cache.catalog.written(self.worker.sight(&self.state, hostgroup), &cache.versions, writes, &reads);
-        self.control.want(&self.worker, hostgroup, written.to_ask);
-        written.tables
-    }
-
     /// Asks the server whether what it gives sessions at their beginning lets answers be kept, if
     /// that is not known of the connection.
     async fn learn_defaults(&mut self) -> Result<(), Ending> {
@@ -113,19 +77,9 @@ impl Session {
         let wanted = self.worker.cached.to_learn.borrow();
         // Mostly no session is to ask for any.
         !wanted.is_empty()
-            && wanted.get(&self.control.id()).is_some_and(|wanted| self.is_free_to_ask(wanted.hostgroup))
-    }
-
-    /// Whether the session's server can be asked something that leaves nothing.
-    fn is_free_to_ask(&self, hostgroup: u32) -> bool {
-        hostgroup == self.state.here
-            && self.state.status.contains(StatusFlags::AUTOCOMMIT)
-            && !self.state.in_transaction()
-            && self.flight.decided.is_none()
-            && self.io.backlog.is_empty()
-            && self.links.in_use.is_some()
-            && self.links.pipelined.is_empty()
-            && (self.links.is_unpinned() || self.links.has_only_pins(&CODE))
+            && wanted.get(&self.control.id()).is_some_and(|wanted| {
+                is_free_to_ask(&self.io, &self.state, &self.links, &self.flight, wanted.hostgroup)
+            })
     }
 
     /// Asks for definitions, and for those that these lead to.
@@ -183,9 +137,21 @@ impl Session {
     }
 }
 
+/// Whether the session's server can be asked something that leaves nothing.
+fn is_free_to_ask(io: &Io, state: &SessionState, links: &Links, flight: &Flight, hostgroup: u32) -> bool {
+    hostgroup == state.here
+        && state.status.contains(StatusFlags::AUTOCOMMIT)
+        && !state.in_transaction()
+        && flight.decided.is_none()
+        && io.backlog.is_empty()
+        && links.in_use.is_some()
+        && links.pipelined.is_empty()
+        && (links.is_unpinned() || links.has_only_pins(&CODE))
+}
+
 impl Control {
     /// These definitions are to be asked for.
-    fn want(&self, worker: &Worker, hostgroup: u32, tables: Vec<Table>) {
+    pub(super) fn want(&self, worker: &Worker, hostgroup: u32, tables: Vec<Table>) {
         let mut tables = tables.into_iter().filter(is_askable).peekable();
         if tables.peek().is_some() {
             worker.cached.want(self.id(), hostgroup, tables);
@@ -195,7 +161,7 @@ impl Control {
 
 impl Worker {
     /// For whom definitions are known.
-    fn sight(&self, state: &SessionState, hostgroup: u32) -> Sight {
+    pub(super) fn sight(&self, state: &SessionState, hostgroup: u32) -> Sight {
         self.sight_of(self.cache_account(state, None), hostgroup)
     }
 
@@ -206,7 +172,7 @@ impl Worker {
 }
 
 impl SessionState {
-    fn with_schemas(&self, tables: &[Table]) -> Vec<Table> {
+    pub(super) fn with_schemas(&self, tables: &[Table]) -> Vec<Table> {
         let here = || Some(String::from_utf8_lossy(self.caller.schema()).into_owned());
         let named = |table: &Table| Table { schema: table.schema.clone().or_else(here), ..table.clone() };
         tables.iter().map(named).collect()
@@ -215,7 +181,7 @@ impl SessionState {
 
 impl Links {
     /// Whether these are all tables of a text, with the schemas that they are in.
-    fn names_all(&self, state: &SessionState, text: &[u8], tables: &Tables) -> bool {
+    pub(super) fn names_all(&self, state: &SessionState, text: &[u8], tables: &Tables) -> bool {
         let reading = state.reading();
         let is_doubtful = reading.no_backslash_escapes && text.contains(&b'\\')
             || reading.two_byte_quotes && !text.is_ascii()
@@ -225,7 +191,7 @@ impl Links {
 }
 
 impl Worker {
-    fn sight_of(&self, account: Key, hostgroup: u32) -> Sight {
+    pub(super) fn sight_of(&self, account: Key, hostgroup: u32) -> Sight {
         let keys = &self.shared.cache.keys;
         let whose = keys.builder().key(account).number(hostgroup.into()).finish();
         Sight { whose, now_ms: self.uptime_ms() }

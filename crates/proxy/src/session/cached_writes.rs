@@ -6,7 +6,7 @@
 //! and counts from before the `COMMIT` is sent. Where it is not known, the write is one to all
 //! tables.
 
-use cache::{Scope, Writing};
+use cache::Writing;
 use command::Command;
 use route::StatementPlan;
 use sql::StatementKind;
@@ -16,7 +16,8 @@ use wire::reply::Event;
 use super::Session;
 use super::decided::Decided;
 use super::facts::cache::{forget_before, tables_of};
-use super::flight::Flight;
+use super::facts::writes::{add_write, written};
+use super::links::Links;
 use super::relations::defines;
 use super::segments::At;
 use super::state::{Past, SessionState};
@@ -56,7 +57,7 @@ impl Session {
             self.state.past.remove(Past::WROTE);
         }
         if plan.effects.intersects(WRITES) || plan.kind == StatementKind::Xa {
-            self.note_written(command, decided);
+            note_written(&self.worker, &self.control, &mut self.state, &self.links, command, decided);
         }
         if plan.effects.intersects(Effects::COMMITS) && defines(self.state.text_of(command)) {
             let defining = self.worker.shared.definitions.begin();
@@ -73,35 +74,39 @@ impl Session {
             self.flight.begin().taps.add_write(changes);
         }
     }
+}
 
-    /// Adds what a statement writes to what the open transaction has written.
-    fn note_written(&mut self, command: Command<'_>, decided: &Decided) {
-        let is_first = !self.state.past.contains(Past::WROTE);
-        let tables = self.worker.shared.cache.watches_tables().then(|| self.written(command, decided));
-        let tables = tables.flatten();
-        if decided.plan.kind.is_select() && tables.as_ref().is_some_and(Vec::is_empty) {
-            // Views that it reads call nothing.
-            return;
-        }
-        self.state.past.insert(Past::WROTE);
-        let (mut written, id) = (self.worker.cached.written.borrow_mut(), self.control.id());
-        let before = written.remove(&id).or(is_first.then(Vec::new));
-        if let Some((mut all, tables)) = before.zip(tables) {
-            for table in tables {
-                if !all.contains(&table) {
-                    all.push(table);
-                }
-            }
-            if all.len() <= WRITTEN_MAX {
-                written.insert(id, all);
-            }
-        }
+/// Adds what a statement writes to what the open transaction has written.
+fn note_written(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &Links,
+    command: Command<'_>,
+    decided: &Decided,
+) {
+    let is_first = !state.past.contains(Past::WROTE);
+    let tables = worker
+        .shared
+        .cache
+        .watches_tables()
+        .then(|| written(worker, control, state, links, command, decided));
+    let tables = tables.flatten();
+    if decided.plan.kind.is_select() && tables.as_ref().is_some_and(Vec::is_empty) {
+        // Views that it reads call nothing.
+        return;
     }
-
-    /// The open transaction is being committed.
-    pub(super) fn note_commit(&mut self) {
-        if self.state.past.contains(Past::WROTE) && self.worker.shared.cache.watches_writes() {
-            add_write(&self.worker, &self.control, &mut self.flight);
+    state.past.insert(Past::WROTE);
+    let (mut written, id) = (worker.cached.written.borrow_mut(), control.id());
+    let before = written.remove(&id).or(is_first.then(Vec::new));
+    if let Some((mut all, tables)) = before.zip(tables) {
+        for table in tables {
+            if !all.contains(&table) {
+                all.push(table);
+            }
+        }
+        if all.len() <= WRITTEN_MAX {
+            written.insert(id, all);
         }
     }
 }
@@ -132,15 +137,6 @@ fn begin_definition(
         state.past.insert(Past::PREPARED_PRIVILEGES);
     }
     changes
-}
-
-fn add_write(worker: &Worker, control: &Control, flight: &mut Flight) {
-    let scope = match worker.cached.written.borrow().get(&control.id()) {
-        Some(tables) => Scope::of_write(tables),
-        None => Scope::of_unknown_write(),
-    };
-    let write = Writing::of_rows(&worker.shared.cache, scope);
-    flight.begin().taps.add_write(write);
 }
 
 /// Whether a statement may change what accounts may read.

@@ -21,6 +21,7 @@ use wire::command::Kind;
 use super::Session;
 use super::decided::Decided;
 use super::facts::causal::is_bound_to;
+use super::facts::sharing::leave_backend;
 use super::kill::while_waiting;
 use super::links::Links;
 use super::state::SessionState;
@@ -138,7 +139,7 @@ impl Session {
         if is_first || !is_elsewhere || self.links.loss(&self.state) != Loss::Nothing {
             return Ok(reached);
         }
-        self.leave_backend();
+        leave_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
         self.reach_wanting(wanted, decided).await
     }
 

@@ -17,6 +17,8 @@ use super::Session;
 use super::awaited::{Awaited, Known};
 use super::decided::{Decided, Next};
 use super::facts::causal::{awaited, is_bound_to, known, note_application, writer_for};
+use super::facts::commands::may_ask_ahead;
+use super::facts::leases::lose_backend;
 use super::kill::killed_here;
 use super::links::Links;
 use super::state::SessionState;
@@ -65,7 +67,7 @@ impl Session {
         if known(&self.worker, &self.state, &self.links, &awaited) == Known::Has {
             return Ok(reached);
         }
-        if self.may_ask_ahead(kind, decided) {
+        if may_ask_ahead(&self.worker, &self.io, &self.state, &self.links, kind, decided) {
             decided.next = Next::Ask;
             return Ok(reached);
         }
@@ -126,7 +128,7 @@ impl Session {
         }
         if self.links.is_awaited() {
             self.clean_up();
-            self.lose_backend();
+            lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
         }
         Err(self.refuse_here(kind, &ClientError::Interrupted).await.into())
     }

@@ -10,14 +10,16 @@
 
 use session::causal::question::Reply;
 use tokio::time::{Duration, Instant};
-use wire::StatusFlags;
 use wire::command::{Kind, opens_cursor, statement_id};
 use wire::frame::MessageScanner;
 
 use super::Session;
 use super::awaited::{Awaited, Known};
+use super::close::close_here;
 use super::decided::{Decided, Next};
-use super::facts::causal::{awaited, is_bound_to, known, note_answer, question_for};
+use super::facts::causal::{awaited, known, note_answer, question_for};
+use super::facts::commands::may_ask_ahead;
+use super::facts::leases::lose_backend;
 use super::facts::records::note_internal;
 use super::internal_query::NoAnswer;
 use super::io::Io;
@@ -26,32 +28,9 @@ use super::state::prepared::Prepared;
 use super::stop::Stop;
 use crate::ending::Ending;
 use crate::limits::{BEHIND_SETUP_MAX, CAUSAL_DROP_MIN};
-use session::link::Loss;
 use upstream::{ask_in_front, drain_reply};
 
 impl Session {
-    /// Whether the command in the backlog is a read that may be sent before its reader has said
-    /// that it has writes. Nothing but a reply comes of such a read: it can be dropped.
-    ///
-    /// A reader that lacked writes when it was asked last is asked alone: the read would be run in
-    /// vain. So is one that is not waited for, as the reply takes time. The connection may be given
-    /// up with the reply: a session that would lose something with it asks alone, too.
-    pub(super) fn may_ask_ahead(&self, kind: Kind, decided: &Decided) -> bool {
-        let status = self.state.status;
-        let is_alone =
-            status.contains(StatusFlags::AUTOCOMMIT) && !status.contains(StatusFlags::IN_TRANSACTION);
-        decided.is_split()
-            && decided.is_plain_read()
-            && is_alone
-            && self.state.trace.is_none()
-            && self.io.is_one_command(&self.state, kind)
-            && !is_bound_to(&self.state, &self.links, decided.hostgroup())
-            && self.links.loss(&self.state) == Loss::Nothing
-            && !self.worker.settings().causal.wait.is_zero()
-            && self.links.connection().is_some_and(upstream::Connection::may_pipeline)
-            && !self.links.is_reader_late(&self.worker)
-    }
-
     /// Has the server of the connection in use, or the writer, show what the command in the backlog
     /// must see. The connection is set up for the command, which is sent with the question.
     pub(super) async fn ask_ahead(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
@@ -74,7 +53,7 @@ impl Session {
         }
         let (begun, wait) = (Instant::now(), self.worker.settings().causal.wait);
         let mut answer = None;
-        if self.may_ask_ahead(kind, decided) {
+        if may_ask_ahead(&self.worker, &self.io, &self.state, &self.links, kind, decided) {
             answer = Some(self.send_with_question(kind, &awaited, decided).await?);
         }
         if let Some(yes) = answer.filter(|answer| *answer != Reply::Lacks) {
@@ -103,7 +82,7 @@ impl Session {
         decided.patch = None;
         self.flight.begin().taps.set_columns(None);
         match statement_id(self.io.front()) {
-            Some(id) => self.close_here(id).await,
+            Some(id) => close_here(&self.worker, &self.control, &mut self.state, &mut self.links, id).await,
             None => Ok(()),
         }
     }
@@ -162,14 +141,14 @@ impl Session {
         if matches!(why, NoAnswer::Late) {
             self.clean_up();
         }
-        self.lose_backend();
+        lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
         Ok(())
     }
 }
 
 impl Io {
     /// Whether the backlog is one whole command, which is short and all that its server needs.
-    fn is_one_command(&self, state: &SessionState, kind: Kind) -> bool {
+    pub(super) fn is_one_command(&self, state: &SessionState, kind: Kind) -> bool {
         let front = self.front();
         let is_complete = match kind {
             Kind::Query => true,

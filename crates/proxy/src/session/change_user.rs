@@ -9,6 +9,7 @@ use wire::command::{self, Kind};
 use wire::frame::put_message;
 use wire::{Codec as _, StatusFlags};
 
+use super::facts::orders::note_own_limit;
 use super::io::Io;
 use super::links::Links;
 use super::state::{Past, SessionState};
@@ -140,7 +141,7 @@ impl Session {
         if let Some(backend) = &backend {
             self.state.begin_at(backend.connection());
         }
-        self.note_own_limit();
+        note_own_limit(&self.worker, &self.control, &self.state, &self.links);
         self.links.begin_anew(self.worker.interned.pool_key(&self.state.identity), backend);
     }
 }

@@ -9,6 +9,8 @@ use wire::frame::put_message;
 use super::Session;
 use super::facts::endings::lose_other;
 use super::links::Links;
+use super::state::SessionState;
+use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::Gone;
 use crate::worker::Worker;
@@ -20,59 +22,78 @@ impl Session {
         self.measure_own(Kind::StmtClose);
         let id = statement_id(self.io.front());
         self.skip_command().await?;
-        if let Some(id) = id { self.close_at_all(id).await } else { Ok(()) }
+        if let Some(id) = id {
+            close_at_all(&self.worker, &self.control, &mut self.state, &mut self.links, id).await
+        } else {
+            Ok(())
+        }
     }
+}
 
-    /// Forgets a statement, and closes it at all servers that have it.
-    pub(super) async fn close_at_all(&mut self, id: u32) -> Result<(), Ending> {
-        let Some(serial) = self.state.prepared.as_mut().and_then(|all| all.close(id)) else { return Ok(()) };
-        for hostgroup in self.links.hostgroups() {
-            self.close_at(hostgroup, serial).await?;
-        }
-        Ok(())
+/// Forgets a statement, and closes it at all servers that have it.
+pub(super) async fn close_at_all(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+    id: u32,
+) -> Result<(), Ending> {
+    let Some(serial) = state.prepared.as_mut().and_then(|all| all.close(id)) else { return Ok(()) };
+    for hostgroup in links.hostgroups() {
+        close_at(worker, control, state, links, hostgroup, serial).await?;
     }
+    Ok(())
+}
 
-    /// Closes a statement at the backend in use, if it is there; the client goes on having it.
-    pub(super) async fn close_here(&mut self, id: u32) -> Result<(), Ending> {
-        let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
-        match prepared.map(|prepared| prepared.serial) {
-            Some(serial) => self.close_at(self.state.here, serial).await,
-            None => Ok(()),
-        }
+/// Closes a statement at the backend in use, if it is there; the client goes on having it.
+pub(super) async fn close_here(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+    id: u32,
+) -> Result<(), Ending> {
+    let prepared = state.prepared.as_ref().and_then(|all| all.get(id));
+    match prepared.map(|prepared| prepared.serial) {
+        Some(serial) => close_at(worker, control, state, links, state.here, serial).await,
+        None => Ok(()),
     }
+}
 
-    /// Closes the statement with this serial number at the server of a hostgroup, if it is there.
-    pub(super) async fn close_at(&mut self, hostgroup: u32, serial: u64) -> Result<(), Ending> {
-        if self.state.here == hostgroup && self.links.in_use.is_some() {
-            let known_as = self.links.state_mut().and_then(|link| link.places.leave(serial));
-            return if let Some(known_as) = known_as {
-                self.links.close_as(&self.worker, known_as).await
-            } else {
-                Ok(())
-            };
-        }
-        let Some(mut other) = self.links.take_other(hostgroup) else {
-            if let Some((_, ticket)) = self.links.idle_at(hostgroup)
-                && self.worker.upstream.kept.with(ticket, |backend| close_at_kept(backend, serial))
-            {
-                self.worker.note_at_server(Kind::StmtClose);
-            }
-            return Ok(());
-        };
-        let link = other.connection_mut();
-        let Some(known_as) = link.state_mut().places.leave(serial) else {
-            self.links.away.others.push(other);
-            return Ok(());
-        };
-        self.worker.note_at_server(Kind::StmtClose);
-        let packet = close(link, known_as);
-        match poll_fn(|cx| Poll::Ready(link.sock_mut().poll_write(cx, &packet))).await {
-            Poll::Ready(Ok(n)) if n == packet.len() => self.links.away.others.push(other),
-            // What has taken a part of a command, or none of it, is not to be used again.
-            _ => lose_other(&self.worker, &self.control, &mut self.state, &other, Gone::Closed)?,
-        }
-        Ok(())
+/// Closes the statement with this serial number at the server of a hostgroup, if it is there.
+pub(super) async fn close_at(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+    hostgroup: u32,
+    serial: u64,
+) -> Result<(), Ending> {
+    if state.here == hostgroup && links.in_use.is_some() {
+        let known_as = links.state_mut().and_then(|link| link.places.leave(serial));
+        return if let Some(known_as) = known_as { links.close_as(worker, known_as).await } else { Ok(()) };
     }
+    let Some(mut other) = links.take_other(hostgroup) else {
+        if let Some((_, ticket)) = links.idle_at(hostgroup)
+            && worker.upstream.kept.with(ticket, |backend| close_at_kept(backend, serial))
+        {
+            worker.note_at_server(Kind::StmtClose);
+        }
+        return Ok(());
+    };
+    let link = other.connection_mut();
+    let Some(known_as) = link.state_mut().places.leave(serial) else {
+        links.away.others.push(other);
+        return Ok(());
+    };
+    worker.note_at_server(Kind::StmtClose);
+    let packet = close(link, known_as);
+    match poll_fn(|cx| Poll::Ready(link.sock_mut().poll_write(cx, &packet))).await {
+        Poll::Ready(Ok(n)) if n == packet.len() => links.away.others.push(other),
+        // What has taken a part of a command, or none of it, is not to be used again.
+        _ => lose_other(worker, control, state, &other, Gone::Closed)?,
+    }
+    Ok(())
 }
 
 impl Links {

@@ -12,11 +12,15 @@ use wire::reply::Answer;
 use super::Session;
 use super::batched::note_command_sent;
 use super::decided::Decided;
+use super::facts::commands::is_own;
 use super::facts::endings::{interrupted, unreadable};
+use super::facts::executions::reuse_at_once;
+use super::facts::leases::{look_at_server, poll_idle_backend};
+use super::facts::orders::{leave_servers_off, obey, set_slow};
 use super::facts::places::is_at;
-use super::facts::records::{begin_sent, mirror, note_traced};
+use super::facts::records::{begin_sent, measure, mirror, note_traced};
+use super::facts::sharing::{stay_with_others, take_back};
 use super::flight::Flight;
-use super::ids::Look;
 use super::kill::note_shots;
 use super::links::Links;
 use super::phase::Phase;
@@ -31,13 +35,13 @@ use crate::worker::Worker;
 use command::is_about_transactions;
 use observe::running::{Measured, Paused};
 use session::ran::Sent;
-use upstream::Connection;
+use std::rc::Rc;
 use upstream::limits::FILLS_PER_TURN;
 
 impl Session {
     /// The client's next command. This is where idle sessions wait.
     pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Phase, Ending>> {
-        ready!(self.poll_may_send())?;
+        ready!(poll_may_send(&self.worker, &self.control, &mut self.state, &mut self.links))?;
         if self.control.take_spared() {
             note_shots(&self.control, self.links.state_mut(), None);
             self.make_idle();
@@ -46,7 +50,7 @@ impl Session {
             }
         }
         self.io.has_more = false;
-        let worker = std::rc::Rc::clone(&self.worker);
+        let worker = Rc::clone(&self.worker);
         let mut scratch = worker.net.scratch.borrow_mut();
         loop {
             if is_visible(&self.io.backlog) {
@@ -54,7 +58,7 @@ impl Session {
                 return Poll::Ready(self.begin(cx, &input));
             }
             let Poll::Ready(read) = self.io.sock.poll_read(cx, &mut scratch) else {
-                return self.poll_idle_backend(cx);
+                return poll_idle_backend(&self.worker, &self.control, &mut self.state, &mut self.links, cx);
             };
             let n = read.map_err(|error| unreadable(&self.worker, &self.control, &self.state, &error, 1))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
@@ -63,26 +67,6 @@ impl Session {
             }
             self.io.backlog.extend_from_slice(input);
         }
-    }
-
-    /// Does what others want of the session before a command is sent. Ready if one may be.
-    fn poll_may_send(&mut self) -> Poll<Result<(), Ending>> {
-        // What an inner session runs is a part of what its client runs.
-        self.obey(self.links.away.role.is_inner())?;
-        if self.control.is_recalled() {
-            self.leave_servers_off()?;
-        }
-        if self.control.is_held() { Poll::Pending } else { Poll::Ready(Ok(())) }
-    }
-
-    /// While no command comes: checks whether the backend closes, or sends something although no
-    /// command runs. It is of no use any more then.
-    pub(super) fn poll_idle_backend<T>(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Ending>> {
-        match self.links.in_use.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
-            None | Some(Poll::Pending) => {}
-            Some(Poll::Ready(input)) => self.lose_idle_backend(input)?,
-        }
-        Poll::Pending
     }
 
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs. If
@@ -98,7 +82,7 @@ impl Session {
             self.io.backlog = input.to_vec();
             return Ok(command.map_or(Phase::Refusing, |command| Phase::Sharded(command.kind)));
         }
-        self.be_ready()?;
+        be_ready(&self.worker, &self.control, &mut self.state, &mut self.links)?;
         let command = first_command(&self.worker, &self.control, &self.state, input)?;
         if let Some(command) = command
             && (self.state.transaction.rolled_back.is_none() || !is_about_transactions(command.kind))
@@ -121,7 +105,9 @@ impl Session {
                 }
                 decided = self.goes_on(command);
             }
-            if let Some(decided) = decided.or_else(|| self.reuse_at_once(command, input)) {
+            if let Some(decided) = decided.or_else(|| {
+                reuse_at_once(&self.worker, &self.state, &mut self.links, &mut self.flight, command, input)
+            }) {
                 return self.forward(cx, input, decided);
             }
         }
@@ -130,33 +116,16 @@ impl Session {
         Ok(command.map_or(Phase::Refusing, |command| Phase::Routing(command.kind)))
     }
 
-    /// A command is there. Since the one before, the connection in use may not have been checked:
-    /// it may be closed.
-    fn be_ready(&mut self) -> Result<(), Ending> {
-        self.look_at_server()?;
-        self.control.set_busy();
-        self.take_back();
-        self.stay_with_others()
-    }
-
-    /// Finds out without waiting whether the server of the connection in use has closed it.
-    pub(super) fn look_at_server(&mut self) -> Result<(), Ending> {
-        match self.links.connection_mut().and_then(Connection::input) {
-            Some(input) => self.lose_idle_backend(input),
-            None => Ok(()),
-        }
-    }
-
     /// Sends the command in the backlog, for which a connection was set up. If that is gone
     /// meanwhile, the command gets a route again.
     pub(super) fn poll_prepared(&mut self, cx: &mut Context<'_>, kind: Kind) -> Poll<Result<Phase, Ending>> {
-        ready!(self.poll_may_send())?;
-        self.be_ready()?;
+        ready!(poll_may_send(&self.worker, &self.control, &mut self.state, &mut self.links))?;
+        be_ready(&self.worker, &self.control, &mut self.state, &mut self.links)?;
         let input = std::mem::take(&mut self.io.backlog);
         let is_rolled_back = self.state.transaction.rolled_back.is_some() && is_about_transactions(kind);
         if !is_rolled_back
             && Command::first(&input, self.state.identity.capabilities)
-                .is_some_and(|command| !self.is_own(command))
+                .is_some_and(|command| !is_own(&self.worker, &self.state, &self.links, &self.flight, command))
             && let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take())
         {
             if is_at(&self.worker, &self.state, &self.links, &decided) {
@@ -171,7 +140,11 @@ impl Session {
 
     /// What was decided about a command, if all that has to be done is to forward it.
     fn goes_on(&mut self, command: Command<'_>) -> Option<Decided> {
-        if self.is_own(command) { None } else { self.points_here(command) }
+        if is_own(&self.worker, &self.state, &self.links, &self.flight, command) {
+            None
+        } else {
+            self.points_here(command)
+        }
     }
 
     /// Sends the command that `input` begins with, and those that came behind it, in one write: a
@@ -231,10 +204,12 @@ impl Session {
         self.links.trace_sent(&self.state);
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         self.io.backlog.extend_from_slice(later);
-        match patch {
-            _ if was_sent => note_command_sent(&self.worker, &mut self.flight, true),
-            Some(patch) => self.send_command(cx, setup, &patch.applied(now))?,
-            None => self.send_command(cx, setup, now)?,
+        let patched = patch.map(|patch| patch.applied(now));
+        let now = patched.as_deref().unwrap_or(now);
+        if was_sent {
+            note_command_sent(&self.worker, &mut self.flight, true);
+        } else {
+            send_command(&self.worker, &self.state, &mut self.links, &mut self.flight, cx, setup, now)?;
         }
         if upload.complete && self.links.is_sent() {
             return Ok(self.phase_after(upload.answer, 1));
@@ -255,33 +230,10 @@ impl Session {
         if self.state.may_ask_for_file(command, is_whole, decided.plan) {
             self.flight.begin().may_ask_for_file = true;
         }
-        let measured = self.measure(command, decided, goes_on);
+        let measured =
+            measure(&self.worker, &self.control, &mut self.state, &self.links, command, decided, goes_on);
         self.note_sent(command, is_whole, decided);
         measured
-    }
-
-    /// Sends `command`, behind `setup`, and with the commands of the batch.
-    fn send_command(
-        &mut self,
-        cx: &mut Context<'_>,
-        setup: Option<Vec<u8>>,
-        command: &[u8],
-    ) -> Result<(), Ending> {
-        let capabilities = self.state.identity.capabilities;
-        let link = in_use_mut(&mut self.links.in_use)?.connection_mut();
-        let goes_together = setup.is_none() && self.flight.batched.is_some();
-        if let Some(packets) = goes_together.then(|| link.send_batch(command, capabilities)).flatten() {
-            note_command_sent(&self.worker, &mut self.flight, true);
-            return self.links.send(cx, &packets);
-        }
-        note_command_sent(&self.worker, &mut self.flight, false);
-        match setup {
-            None => self.links.send(cx, command),
-            Some(mut packets) => {
-                packets.extend_from_slice(command);
-                self.links.send(cx, &packets)
-            }
-        }
     }
 
     /// The command that `rest` begins with, if it may be sent before `before`, the command in front
@@ -301,7 +253,10 @@ impl Session {
         if !before.complete || is_last || !is_visible(rest) || self.links.away.role.looks(&self.worker) {
             return None;
         }
-        let goes_along = |next: &Command<'_>| !self.is_own(*next) && next.kind.answer() != Answer::Endless;
+        let goes_along = |next: &Command<'_>| {
+            !is_own(&self.worker, &self.state, &self.links, &self.flight, *next)
+                && next.kind.answer() != Answer::Endless
+        };
         let next = first_command(&self.worker, &self.control, &self.state, rest)
             .ok()
             .flatten()
@@ -319,11 +274,6 @@ impl Session {
         (whole && !self.links.pipelined.is_full()).then_some(next)
     }
 
-    /// Whether a command is not simply forwarded, even when there is a backend.
-    pub(super) fn is_own(&self, command: Command<'_>) -> bool {
-        matches!(command.kind, Kind::Quit | Kind::ChangeUser) || self.look(command) != Look::Plain
-    }
-
     /// Forwards the rest of a command as it comes. Ready with true when all is with the backend;
     /// with false when the backend has something to say before that.
     pub(super) fn poll_upload(
@@ -331,7 +281,7 @@ impl Session {
         cx: &mut Context<'_>,
         upload: &mut Upload,
     ) -> Poll<Result<bool, Ending>> {
-        self.obey(true)?;
+        obey(&self.worker, &self.control, &mut self.state, &mut self.links, true)?;
         for _ in 0..FILLS_PER_TURN {
             let backend = in_use_mut(&mut self.links.in_use)?;
             if self.links.unsent.poll_flush(cx, backend.connection_mut().sock_mut()).is_pending() {
@@ -348,7 +298,7 @@ impl Session {
             if backend.connection_mut().poll_input(cx).is_ready() {
                 return Poll::Ready(Ok(false));
             }
-            let worker = std::rc::Rc::clone(&self.worker);
+            let worker = Rc::clone(&self.worker);
             let mut scratch = worker.net.scratch.borrow_mut();
             let seq = upload.scanner.next_seq();
             let n = ready!(self.io.sock.poll_read(cx, &mut scratch))
@@ -360,7 +310,7 @@ impl Session {
             self.worker.check_size(&upload.scanner)?;
             // Each piece counts as a sign of life; between two the client may be as slow as an idle
             // one.
-            self.set_slow();
+            set_slow(&self.worker, &self.control, &self.state, &self.links);
             upload.complete = scanned.done;
             let (now, later) = input.split_at_checked(scanned.len).unwrap_or((input, &[]));
             self.io.backlog.extend_from_slice(later);
@@ -369,6 +319,62 @@ impl Session {
         // There may be more: let others run first, then come back.
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+}
+
+/// Does what others want of the session before a command is sent. Ready if one may be.
+fn poll_may_send(
+    worker: &Rc<Worker>,
+    control: &Rc<Control>,
+    state: &mut SessionState,
+    links: &mut Links,
+) -> Poll<Result<(), Ending>> {
+    // What an inner session runs is a part of what its client runs.
+    obey(worker, control, state, links, links.away.role.is_inner())?;
+    if control.is_recalled() {
+        leave_servers_off(worker, control, state, links)?;
+    }
+    if control.is_held() { Poll::Pending } else { Poll::Ready(Ok(())) }
+}
+
+/// A command is there. Since the one before, the connection in use may not have been checked:
+/// it may be closed.
+fn be_ready(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+) -> Result<(), Ending> {
+    look_at_server(worker, control, state, links)?;
+    control.set_busy();
+    take_back(worker, control, state, links);
+    stay_with_others(worker, control, state, links)
+}
+
+/// Sends `command`, behind `setup`, and with the commands of the batch.
+fn send_command(
+    worker: &Worker,
+    state: &SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    cx: &mut Context<'_>,
+    setup: Option<Vec<u8>>,
+    command: &[u8],
+) -> Result<(), Ending> {
+    let capabilities = state.identity.capabilities;
+    let link = in_use_mut(&mut links.in_use)?.connection_mut();
+    let goes_together = setup.is_none() && flight.batched.is_some();
+    if let Some(packets) = goes_together.then(|| link.send_batch(command, capabilities)).flatten() {
+        note_command_sent(worker, flight, true);
+        return links.send(cx, &packets);
+    }
+    note_command_sent(worker, flight, false);
+    match setup {
+        None => links.send(cx, command),
+        Some(mut packets) => {
+            packets.extend_from_slice(command);
+            links.send(cx, &packets)
+        }
     }
 }
 

@@ -2,28 +2,10 @@
 
 use std::sync::Arc;
 
-use wire::command::Kind;
-
-use super::Session;
 use super::decided::Decided;
 use super::state::SessionState;
 use crate::worker::Worker;
-use observe::digests::{Digests, Names, Place, Who};
-use observe::rows::NO_HOSTGROUP;
-
-impl Session {
-    /// Where a statement in the backlog is counted that the proxy answers itself; nothing if it has
-    /// no digest.
-    pub(super) fn place_here(&mut self, kind: Kind) -> Option<Place> {
-        let digest = self.flight.digest.filter(|_| kind == Kind::Query)?.get();
-        self.worker.know_who(&mut self.state);
-        let who = self.state.who.as_ref()?;
-        let text =
-            self.io.command(self.state.identity.capabilities).map_or(&[][..], |command| command.text());
-        let text = || self.worker.routing.borrow_mut().shown_of(digest, text).into();
-        self.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
-    }
-}
+use observe::digests::{Digests, Names, Who};
 
 impl Worker {
     /// Finds out whose statements are counted, unless that is known.

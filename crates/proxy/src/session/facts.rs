@@ -3,8 +3,13 @@
 
 pub(super) mod cache;
 pub(super) mod causal;
+pub(super) mod commands;
 pub(super) mod endings;
 pub(super) mod executions;
 pub(super) mod kills;
+pub(super) mod leases;
+pub(super) mod orders;
 pub(super) mod places;
 pub(super) mod records;
+pub(super) mod sharing;
+pub(super) mod writes;

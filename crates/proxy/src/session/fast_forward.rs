@@ -13,6 +13,8 @@ use route::no_readers;
 
 use super::Session;
 use super::facts::endings::unreadable;
+use super::facts::leases::poll_idle_backend;
+use super::facts::orders::{leave_servers_off, obey, set_slow};
 use super::phase::Phase;
 use crate::audit;
 use crate::control::Control;
@@ -29,7 +31,7 @@ impl Session {
     /// why, in the place of the answer to its first command, and may try again.
     pub(super) async fn fast_forward(&mut self) -> Result<Phase, Ending> {
         loop {
-            self.set_slow();
+            set_slow(&self.worker, &self.control, &self.state, &self.links);
             poll_fn(|cx| self.poll_first_bytes(cx)).await?;
             if self.io.backlog == QUIT {
                 self.control.note_goodbye(&self.worker);
@@ -62,13 +64,13 @@ impl Session {
     /// Waits until the client has sent something. A connection that it got at its login may go
     /// meanwhile, as in other sessions.
     fn poll_first_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        self.obey(false)?;
+        obey(&self.worker, &self.control, &mut self.state, &mut self.links, false)?;
         if self.control.is_recalled() {
-            self.leave_servers_off()?;
+            leave_servers_off(&self.worker, &self.control, &mut self.state, &mut self.links)?;
         }
         if self.io.backlog.is_empty() {
             let Poll::Ready(read) = self.io.poll_more(cx, &self.worker.net.scratch) else {
-                return self.poll_idle_backend(cx);
+                return poll_idle_backend(&self.worker, &self.control, &mut self.state, &mut self.links, cx);
             };
             read.map_err(|error| unreadable(&self.worker, &self.control, &self.state, &error, 1))?;
         }

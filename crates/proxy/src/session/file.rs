@@ -7,6 +7,7 @@ use wire::frame::MessageScanner;
 
 use super::Session;
 use super::facts::endings::{interrupted, told, unreadable};
+use super::facts::orders::{obey, set_slow};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::in_use;
@@ -35,7 +36,7 @@ impl Session {
         let seq = backend.connection().progress().next_seq;
         let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
         // While the client sends it has as much time as an idle one.
-        self.set_slow();
+        set_slow(&self.worker, &self.control, &self.state, &self.links);
         poll_fn(|cx| self.poll_file(cx, &mut file)).await?;
         self.control.set_busy();
         let seq = file.message.next_seq();
@@ -58,7 +59,7 @@ impl Session {
 
     /// Forwards what there is of a file; ready when its end is with the backend.
     fn poll_file(&mut self, cx: &mut Context<'_>, file: &mut File) -> Poll<Result<(), Ending>> {
-        self.obey(true)?;
+        obey(&self.worker, &self.control, &mut self.state, &mut self.links, true)?;
         for _ in 0..FILLS_PER_TURN {
             if let Some(backend) = &mut self.links.in_use {
                 // A server that closes is let go at once. The client hears of it after the file: it
@@ -78,7 +79,7 @@ impl Session {
                 ready!(self.io.poll_more(cx, &self.worker.net.scratch)).map_err(|error| {
                     unreadable(&self.worker, &self.control, &self.state, &error, file.message.next_seq())
                 })?;
-                self.set_slow();
+                set_slow(&self.worker, &self.control, &self.state, &self.links);
             }
             let input = std::mem::take(&mut self.io.backlog);
             let mut sent = 0;

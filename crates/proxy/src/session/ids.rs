@@ -1,17 +1,14 @@
 //! Commands with connection ids in them or in their replies.
 
 use command::Command;
-use session::limits::{FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
-use wire::Codec as _;
-use wire::command::{Kind, ProcessKill};
+use session::limits::FIRST_CONNECTION_ID;
+use wire::command::Kind;
 
 use super::Session;
-use super::facts::kills::{own_kill, prepared_kill, takes_several_statements};
+use super::facts::commands::{look, naming};
 use super::links::Links;
-use super::state::{Past, SessionState};
 use crate::ending::Ending;
-use crate::limits::EXPLAINED_BYTES_MAX;
-use crate::statement::{self, Kill, Own};
+use crate::statement::{self, Own};
 use crate::worker::Worker;
 use upstream::Full;
 
@@ -26,50 +23,20 @@ pub(super) enum Look {
 }
 
 impl Session {
-    /// Looks for connection ids in a command.
-    pub(super) fn look(&self, command: Command<'_>) -> Look {
-        let may_be_ours = match (command.kind, command.is_there()) {
-            _ if command.payload_len() > own_bytes_max(command) => false,
-            (Kind::ProcessKill | Kind::ProcessInfo, _) | (Kind::StmtPrepare, false) => true,
-            (Kind::StmtExecute, false) => self.state.past.contains(Past::PREPARED_KILL),
-            (Kind::StmtExecute, true) => prepared_kill(&self.worker, &self.state, command).is_some(),
-            (Kind::Query, true) => statement::may_be_own(command.text()),
-            (Kind::Query, false) => statement::may_become_own(command.text()),
-            (Kind::StmtPrepare, true) => statement::naming::has_id(command.payload()),
-            _ => false,
-        };
-        if !may_be_ours {
-            return Look::Plain;
-        }
-        if !command.is_there() {
-            return Look::Cut;
-        }
-        let ours = match command.kind {
-            Kind::ProcessKill => ProcessKill::decode(command.payload(), command.caps)
-                .map(|command| Kill::connection(command.connection_id))
-                .ok()
-                .filter(Kill::is_of_a_session)
-                .map(Own::Kill),
-            Kind::Query => own_statement(&self.worker, &self.state, command.text()),
-            Kind::StmtExecute => prepared_kill(&self.worker, &self.state, command),
-            Kind::ProcessInfo => Some(Own::Processes { is_full: false }),
-            _ => None,
-        };
-        let ours = ours.filter(|own| !self.flight.needs_no_more(*own));
-        let ours = ours.or_else(|| self.links.names_threads(&self.worker, command).then_some(Own::Naming));
-        ours.map_or(Look::Plain, Look::Ours)
-    }
-
     /// Whether the proxy deals with the command in the backlog itself, or may have to.
     pub(super) fn is_ours(&self) -> bool {
         let command = self.io.command(self.state.identity.capabilities);
-        command.is_none_or(|command| self.look(command) != Look::Plain)
+        command.is_none_or(|command| {
+            look(&self.worker, &self.state, &self.links, &self.flight, command) != Look::Plain
+        })
     }
 
     /// Deals with such a command, which is in the backlog.
     pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
-        let look =
-            self.io.command(self.state.identity.capabilities).map_or(Look::Cut, |command| self.look(command));
+        let look = self
+            .io
+            .command(self.state.identity.capabilities)
+            .map_or(Look::Cut, |command| look(&self.worker, &self.state, &self.links, &self.flight, command));
         let is_judged = matches!(look, Look::Ours(Own::Kill(_) | Own::KillByVariable));
         if is_judged && self.refuse_own(kind).await? {
             return Ok(());
@@ -111,19 +78,6 @@ impl Session {
     }
 }
 
-/// What a statement is to the proxy, in this session.
-fn own_statement(worker: &Worker, state: &SessionState, text: &[u8]) -> Option<Own> {
-    match statement::judge(text) {
-        // Where texts are judged, the server gets the client's, and refuses an id that it does
-        // not know.
-        Some(Own::KillAndMore) => {
-            (takes_several_statements(state) && !worker.is_watched(state)).then_some(Own::KillAndMore)
-        }
-        Some(Own::KillOwn(kill)) => Some(Own::Kill(own_kill(state, kill))),
-        own => own,
-    }
-}
-
 impl Links {
     /// A command with a statement that names sessions, with their threads at the backend's server
     /// in their place; `None` if it names none that has one there.
@@ -146,24 +100,10 @@ impl Links {
 
     /// Whether a command has a statement that names sessions, in whose place a server needs its own
     /// threads. Without a backend it is not known yet which.
-    fn names_threads(&self, worker: &Worker, command: Command<'_>) -> bool {
+    pub(super) fn names_threads(&self, worker: &Worker, command: Command<'_>) -> bool {
         if self.in_use.is_some() {
             return self.with_threads(worker, command).is_some();
         }
         naming(command).is_some_and(statement::naming::is_one)
     }
-}
-
-/// Bytes of the longest command that is looked at, with the beginning of this one.
-fn own_bytes_max(command: Command<'_>) -> u32 {
-    if command.kind == Kind::Query && statement::begins_like_explain(command.text()) {
-        EXPLAINED_BYTES_MAX
-    } else {
-        OWN_STATEMENT_BYTES_MAX
-    }
-}
-
-/// The text of a command that may name sessions.
-fn naming(command: Command<'_>) -> Option<&[u8]> {
-    matches!(command.kind, Kind::Query | Kind::StmtPrepare).then(|| command.text())
 }

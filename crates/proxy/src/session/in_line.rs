@@ -12,12 +12,17 @@ use wire::command::Kind;
 use super::Session;
 use super::decided::Next;
 use super::facts::causal::{awaits_writes, has_to_see};
+use super::facts::commands::batchable;
 use super::facts::places::{has_to_wait, shares, take_found};
+use super::flight::Flight;
 use super::kill::killed_here;
+use super::links::Links;
 use super::phase::Phase;
+use super::state::SessionState;
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::sock::Input;
+use crate::worker::Worker;
 use upstream::{Found, InLine, Place, Whom, take, take_at_once};
 
 impl Session {
@@ -70,7 +75,7 @@ impl Session {
             Some(place) => InLine::over(&worker, hostgroup, began, place),
             None => {
                 let deadline = began + worker.settings().variables.connect_timeout_server_max;
-                let batchable = self.batchable(input);
+                let batchable = batchable(&self.worker, &self.state, &self.links, &mut self.flight, input);
                 let asker = self.links.asker(&self.state, self.flight.ahead);
                 InLine::stand(&worker, hostgroup, now, (began, deadline), &asker, batchable)
             }
@@ -110,7 +115,7 @@ impl Session {
             line.set_came(place);
             return Poll::Ready(Err(Ending::ClientLeft));
         }
-        match self.take_handed(place) {
+        match take_handed(&self.worker, &self.state, &self.links, &self.flight, place) {
             Ok(found) => {
                 self.flight.begin().in_line = None;
                 self.control.end_running(&self.worker, &self.links);
@@ -124,11 +129,17 @@ impl Session {
         }
         Poll::Ready(Ok(()))
     }
+}
 
-    /// Takes what has come of waiting, if nothing more has to be done for that.
-    fn take_handed(&self, place: Place) -> Result<Found, Place> {
-        let Place::Spare(entry) = place else { return Err(place) };
-        let asker = self.links.asker(&self.state, self.flight.ahead);
-        take_at_once(&self.worker.upstream, self.state.here, entry, &asker)
-    }
+/// Takes what has come of waiting, if nothing more has to be done for that.
+fn take_handed(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    flight: &Flight,
+    place: Place,
+) -> Result<Found, Place> {
+    let Place::Spare(entry) = place else { return Err(place) };
+    let asker = links.asker(state, flight.ahead);
+    take_at_once(&worker.upstream, state.here, entry, &asker)
 }

@@ -9,6 +9,7 @@ use wire::{Capabilities, StatusFlags};
 use super::Session;
 use super::facts::places::shares;
 use super::io::Io;
+use super::links::Links;
 use super::state::SessionState;
 use crate::control::Control;
 use crate::document::Value::{List, Object};
@@ -48,27 +49,33 @@ impl Session {
         members.extend([
             ("client", client_side(&self.control, &self.io, &self.state)),
             ("conn", self.io.asked_for(&self.state)),
-            ("backends", List(self.backends(session.hold))),
+            ("backends", List(backends(&self.worker, &self.control, &self.state, &self.links, session.hold))),
         ]);
         object(members).print(Form::Indented)
     }
+}
 
-    /// The connections to servers: the one in use, and the others.
-    fn backends(&self, held: Option<(Hold, u32)>) -> Vec<Value> {
-        let in_use = self.links.in_use.iter().map(|backend| (self.state.status, backend, true));
-        let status = |backend: &Backend| backend.connection().state().status;
-        let others = self.links.away.others.iter().map(|other| (status(other), other, false));
-        let one = |(status, backend, in_use): (StatusFlags, &Backend, bool)| {
-            let hostgroup = backend.server().hostgroup();
-            let hold = held.filter(|(_, at)| *at == hostgroup).map(|(hold, _)| hold);
-            object([
-                ("hostgroup_id", plain(hostgroup)),
-                ("in_use", plain(in_use)),
-                ("conn", connection(&self.worker, &self.control, &self.state, status, backend, hold)),
-            ])
-        };
-        in_use.chain(others).map(one).collect()
-    }
+/// The connections to servers: the one in use, and the others.
+fn backends(
+    worker: &Worker,
+    control: &Control,
+    state: &SessionState,
+    links: &Links,
+    held: Option<(Hold, u32)>,
+) -> Vec<Value> {
+    let in_use = links.in_use.iter().map(|backend| (state.status, backend, true));
+    let status = |backend: &Backend| backend.connection().state().status;
+    let others = links.away.others.iter().map(|other| (status(other), other, false));
+    let one = |(status, backend, in_use): (StatusFlags, &Backend, bool)| {
+        let hostgroup = backend.server().hostgroup();
+        let hold = held.filter(|(_, at)| *at == hostgroup).map(|(hold, _)| hold);
+        object([
+            ("hostgroup_id", plain(hostgroup)),
+            ("in_use", plain(in_use)),
+            ("conn", connection(worker, control, state, status, backend, hold)),
+        ])
+    };
+    in_use.chain(others).map(one).collect()
 }
 
 fn client_side(control: &Control, io: &Io, state: &SessionState) -> Value {

@@ -9,6 +9,7 @@ use std::task::Poll;
 use tokio::time::{Duration, Instant, timeout};
 
 use super::Session;
+use super::facts::leases::lose_backend_for;
 use super::facts::records::note_internal;
 use super::trace::Part;
 use crate::control::Signal;
@@ -110,7 +111,8 @@ impl Session {
     pub(super) fn give_up_unanswered(&mut self, why: NoAnswer) -> Result<ClientError, Ending> {
         let watched = Arc::clone(in_use(self.links.in_use.as_ref())?.server());
         let gone = watched.off().map_or(Gone::Closed, Gone::Off);
-        let rolled_back = self.lose_backend_for(gone)?;
+        let rolled_back =
+            lose_backend_for(&self.worker, &self.control, &mut self.state, &mut self.links, gone)?;
         // Without an answer another server would not be tried in time.
         self.flight.begin().internal_lost = matches!(why, NoAnswer::Lost(_)) && rolled_back.is_none();
         let why = match why {

@@ -8,12 +8,12 @@
 //! other words than the server's is kept at once, if it can be told again; so is one of the proxy's
 //! own.
 
+use wire::Capabilities;
 use wire::command::Kind;
 use wire::reply::Answer;
-use wire::{Capabilities, StatusFlags};
 
 use super::Session;
-use super::facts::places::shares;
+use super::facts::sharing::{is_left_to_itself, may_leave_diagnostics};
 use super::links::Links;
 use super::retold::KeptError;
 use super::state::SessionState;
@@ -74,21 +74,9 @@ impl Session {
     pub(super) fn may_keep_error(&self) -> bool {
         self.state.kept_error().is_some()
             && self.io.backlog.is_empty()
-            && (self.may_leave_diagnostics() || self.may_judge_behind_error() && self.is_left_to_itself())
-    }
-
-    /// Whether what the server says of the last statement alone binds the session to the connection
-    /// in use.
-    pub(super) fn may_leave_diagnostics(&self) -> bool {
-        self.links.has_only_pins(&[Pin::Warnings]) && self.is_left_to_itself()
-    }
-
-    /// Whether others could have the connection in use, if no pin bound it to the session.
-    fn is_left_to_itself(&self) -> bool {
-        self.links.in_use.is_some()
-            && !self.links.is_promised()
-            && !self.state.status.contains(StatusFlags::IN_TRANSACTION)
-            && shares(&self.worker, &self.control, &self.state, self.state.here)
+            && (may_leave_diagnostics(&self.worker, &self.control, &self.state, &self.links)
+                || self.may_judge_behind_error()
+                    && is_left_to_itself(&self.worker, &self.control, &self.state, &self.links))
     }
 
     /// The next statement runs elsewhere and does not ask about the one before. Servers that clear

@@ -3,10 +3,8 @@
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::rc::Rc;
 use std::task::Poll;
 
-use pool::{Explained, Reason, Standing};
 use tokio::task::spawn_local;
 use wire::Capabilities;
 use wire::command::Kind;
@@ -14,22 +12,22 @@ use wire::reply::End;
 
 use super::Session;
 use super::facts::endings::told;
+use super::facts::orders::{killed_without_server, shot};
+use super::io::Io;
 use super::state::SessionState;
 use crate::client::login::ok;
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::kill::{Shot, StandIn, Victim, clean_up, kill, kill_for_stranger};
+use crate::kill::clean_up;
 use crate::limits::KILL_ANSWER_MAX;
-use crate::mail::{Request, Verdict};
+use crate::mail::Verdict;
 use crate::sock::{Input, Sock};
 use crate::statement::Kill;
 use crate::statement::kill::What;
 use crate::worker::Worker;
 use reply::errors::INTERRUPTED;
-use session::identity::Stranger;
 use session::link::LinkState;
-use upstream::{Backend, Target};
 
 impl Session {
     /// Runs a KILL of this client, whose command is in the backlog.
@@ -38,7 +36,7 @@ impl Session {
         if kill.id == u64::from(self.state.identity.connection_id) {
             return self.kill_self(kill.what, seq).await;
         }
-        match self.kill_other(kill).await? {
+        match kill_other(&self.worker, &self.control, &mut self.io, &self.state, kill).await? {
             Verdict::Done => self.reply(seq, &ok(self.state.identity.capabilities, self.state.status)).await,
             Verdict::Unknown => self.reply_error(seq, &ClientError::UnknownThread { id: kill.id }).await,
             Verdict::Failed(error) => self.reply_error(seq, &error).await,
@@ -73,50 +71,6 @@ impl Session {
         }
     }
 
-    /// Sends a KILL to the session that it names, and waits for what comes of it. A client that
-    /// leaves meanwhile does not take it back.
-    pub(super) async fn kill_other(&mut self, kill: Kill) -> Result<Verdict, Ending> {
-        let shared = &self.worker.shared;
-        let Some(answer) = shared.directory.kill(kill, &self.state.identity) else {
-            return Ok(Verdict::Unknown);
-        };
-        let answer = pin!(tokio::time::timeout(KILL_ANSWER_MAX, answer));
-        // Two sessions may kill each other.
-        let answer =
-            while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, answer).await?;
-        Ok(match answer {
-            Some(Ok(Ok(verdict))) => verdict,
-            // The session has ended, and with it what was to be killed.
-            Some(Ok(Err(_))) => Verdict::Done,
-            Some(Err(_)) => {
-                Verdict::Failed(ClientError::KillUnanswered { id: kill.id, waited: KILL_ANSWER_MAX })
-            }
-            None => Verdict::Failed(ClientError::Interrupted),
-        })
-    }
-
-    /// Does what others want killed here. `running` says whether the client is in the middle of a
-    /// command.
-    pub(super) fn be_killed(&mut self, running: bool) -> Result<(), Ending> {
-        if self.links.in_use.is_none() && !running {
-            // The server that has the connection decides whether another user may kill the session.
-            self.take_back();
-        }
-        let number = self.control.statement();
-        for request in self.control.take_mail() {
-            match &self.links.in_use {
-                Some(backend) if number.is_some() || request.stranger.is_some() => {
-                    be_killed_at_server(&self.worker, &self.control, &self.state, backend, request);
-                }
-                None if !running && request.stranger.is_some() => {
-                    ask_stand_in(&self.worker, &self.control, &self.state, request);
-                }
-                _ => drop(killed_without_server(request, self.state.identity.capabilities, running)?),
-            }
-        }
-        Ok(())
-    }
-
     /// Sees to it that the statement of a client that has vanished does not run on.
     pub(super) fn leave_nothing_running(&mut self) {
         if self.control.statement().is_some() {
@@ -142,68 +96,28 @@ impl Session {
     }
 }
 
-/// Has what runs on `backend` killed there.
-fn be_killed_at_server(
-    worker: &Rc<Worker>,
-    control: &Rc<Control>,
+/// Sends a KILL to the session that it names, and waits for what comes of it. A client that
+/// leaves meanwhile does not take it back.
+pub(super) async fn kill_other(
+    worker: &Worker,
+    control: &Control,
+    io: &mut Io,
     state: &SessionState,
-    backend: &Backend,
-    request: Request,
-) {
-    let is_own = request.stranger.is_none();
-    if is_own && request.kill.what == What::Connection {
-        control.send(Signal::Kill);
-    }
-    let Some(shot) = shot(worker, state, backend, request.kill, request.stranger.as_deref()) else {
-        return request.answer(if is_own { Verdict::Done } else { Verdict::Unknown });
-    };
-    let victim = Victim::new(control);
-    if is_own {
-        spawn_local(kill(shot, victim, request));
-    } else {
-        spawn_local(kill_for_stranger(shot, victim, request));
-    }
-}
-
-/// Has a server asked whether another user may kill this session, which has no connection to
-/// one. Without a server that cannot be checked: the answer is [`Verdict::Unknown`].
-fn ask_stand_in(worker: &Rc<Worker>, control: &Rc<Control>, state: &SessionState, request: Request) {
-    let shared = &worker.shared;
-    let servers = shared.upstream.pool.explain(state.here, shared.uptime());
-    // Whether it is full does not matter.
-    let is_there = |one: &Explained<Target>| {
-        one.taken || matches!(one.reason, Reason::Not(Standing::Full { .. } | Standing::Refusing { .. }))
-    };
-    let (Some(server), Some(stranger)) = (servers.into_iter().find(is_there), request.stranger.as_deref())
-    else {
-        return request.answer(Verdict::Unknown);
-    };
-    let on_its_own = |who| state.identity.for_own_use(shared.connection_id(), who);
-    let stand_in = StandIn {
-        worker: Rc::clone(worker),
-        target: server.server.endpoint().clone(),
-        identity: on_its_own(None),
-        stranger: on_its_own(Some(stranger)),
-        seat: control.seat(),
-    };
-    spawn_local(stand_in.ask(Victim::new(control), request));
-}
-
-/// A KILL of what runs on `backend`, by its own user or by a stranger; `None` if the server has
-/// not told its id.
-fn shot(
-    worker: &Rc<Worker>,
-    state: &SessionState,
-    backend: &Backend,
     kill: Kill,
-    stranger: Option<&Stranger>,
-) -> Option<Shot> {
-    Some(Shot {
-        worker: Rc::clone(worker),
-        kill,
-        target: backend.server().endpoint().clone(),
-        thread_id: backend.connection().thread_id()?,
-        identity: state.identity.for_own_use(worker.shared.connection_id(), stranger),
+) -> Result<Verdict, Ending> {
+    let shared = &worker.shared;
+    let Some(answer) = shared.directory.kill(kill, &state.identity) else {
+        return Ok(Verdict::Unknown);
+    };
+    let answer = pin!(tokio::time::timeout(KILL_ANSWER_MAX, answer));
+    // Two sessions may kill each other.
+    let answer = while_waiting(control, &mut io.sock, state.identity.capabilities, answer).await?;
+    Ok(match answer {
+        Some(Ok(Ok(verdict))) => verdict,
+        // The session has ended, and with it what was to be killed.
+        Some(Ok(Err(_))) => Verdict::Done,
+        Some(Err(_)) => Verdict::Failed(ClientError::KillUnanswered { id: kill.id, waited: KILL_ANSWER_MAX }),
+        None => Verdict::Failed(ClientError::Interrupted),
     })
 }
 
@@ -234,28 +148,6 @@ pub(super) fn killed_here(
         is_over |= killed_without_server(request, capabilities, running)?;
     }
     Ok(is_over)
-}
-
-/// The same for one KILL. Without a server it cannot be checked whether another user may kill: the
-/// answer is [`Verdict::Unknown`].
-fn killed_without_server(
-    request: Request,
-    capabilities: Capabilities,
-    running: bool,
-) -> Result<bool, Ending> {
-    if request.stranger.is_some() {
-        request.answer(Verdict::Unknown);
-        return Ok(false);
-    }
-    let what = request.kill.what;
-    request.answer(Verdict::Done);
-    if what == What::Query {
-        return Ok(true);
-    }
-    // With sequence id 1 it is what the client reads as the answer to this command, or to its next
-    // one.
-    let ending = if running { Ending::interrupt } else { Ending::tell };
-    Err(ending(&ClientError::ConnectionKilled, 1, capabilities))
 }
 
 /// Waits for what the command in the backlog needs, as long as the client wants it. Returns `None`

@@ -12,11 +12,16 @@ use wire::reply::Answer;
 use super::Session;
 use super::correction::correction;
 use super::facts::kills::kill_by_parameter;
+use super::io::Io;
+use super::kill::kill_other;
+use super::state::SessionState;
+use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::mail::Verdict;
 use crate::statement::Kill;
 use crate::statement::kill::{self, Target};
+use crate::worker::Worker;
 use upstream::Full;
 
 impl Session {
@@ -85,7 +90,8 @@ impl Session {
                 // It ends here with an error, so nothing behind it runs.
                 return self.run_kill(kill).await;
             }
-            let outcome = self.outcome_as_text(kill).await?;
+            let outcome =
+                outcome_as_text(&self.worker, &self.control, &mut self.io, &self.state, kill).await?;
             rest = behind;
             instead.extend_from_slice(&outcome);
             if !rest.is_empty() {
@@ -96,23 +102,29 @@ impl Session {
         self.say_instead(&instead);
         Ok(())
     }
+}
 
-    /// Carries out a KILL. Returns a statement to which a server answers what is to be answered to
-    /// the KILL.
-    async fn outcome_as_text(&mut self, kill: Kill) -> Result<Vec<u8>, Ending> {
-        let error = match self.kill_other(kill).await? {
-            Verdict::Done => return Ok(b"DO 0".to_vec()),
-            Verdict::Unknown => {
-                ClientError::UnknownThread { id: kill.id }.to_packet(1, self.state.identity.capabilities)
-            }
-            Verdict::Failed(error) => error.to_packet(1, self.state.identity.capabilities),
-            Verdict::Refused(payload) => {
-                let mut packet = Vec::with_capacity(HEADER_LEN + payload.len());
-                put_message(&mut packet, 1, &payload);
-                packet
-            }
-        };
-        // What cannot be told in these words, the server refuses in its own.
-        Ok(correction(&error).map_or_else(|| kill.text().into_bytes(), Into::into))
-    }
+/// Carries out a KILL. Returns a statement to which a server answers what is to be answered to
+/// the KILL.
+async fn outcome_as_text(
+    worker: &Worker,
+    control: &Control,
+    io: &mut Io,
+    state: &SessionState,
+    kill: Kill,
+) -> Result<Vec<u8>, Ending> {
+    let error = match kill_other(worker, control, io, state, kill).await? {
+        Verdict::Done => return Ok(b"DO 0".to_vec()),
+        Verdict::Unknown => {
+            ClientError::UnknownThread { id: kill.id }.to_packet(1, state.identity.capabilities)
+        }
+        Verdict::Failed(error) => error.to_packet(1, state.identity.capabilities),
+        Verdict::Refused(payload) => {
+            let mut packet = Vec::with_capacity(HEADER_LEN + payload.len());
+            put_message(&mut packet, 1, &payload);
+            packet
+        }
+    };
+    // What cannot be told in these words, the server refuses in its own.
+    Ok(correction(&error).map_or_else(|| kill.text().into_bytes(), Into::into))
 }

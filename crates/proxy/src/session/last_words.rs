@@ -10,42 +10,14 @@ use std::task::{Poll, ready};
 
 use net::SCRATCH_BYTES;
 use wire::frame::{HEADER_LEN, Header};
-use wire::{Capabilities, Codec as _, packet};
+use wire::packet;
 
-use super::Session;
-use super::facts::endings::interrupted;
 use super::links::Links;
-use crate::ending::Ending;
-use crate::error::ClientError;
-use crate::invariant::no_connection;
-use crate::limits::{ERROR_MESSAGE_BYTES_MAX, LINGER_MAX};
 use crate::worker::Worker;
-
-impl Session {
-    /// Reads the backend's error, if it is one, as the last thing that the client hears.
-    pub(super) async fn last_words(&mut self, answer_seq: Option<u8>) -> Ending {
-        let error =
-            tokio::time::timeout(LINGER_MAX, self.links.read_error(&self.worker)).await.ok().flatten();
-        let Some(backend) = &self.links.in_use else { return no_connection() };
-        let server = backend.server().endpoint();
-        let said = error.as_deref().and_then(|packet| error_text(packet.get(HEADER_LEN..)?));
-        let said = said.unwrap_or_else(|| "no error".to_owned());
-        tracing::warn!(%server, said, "a server spoke out of turn; the session ends");
-        match (error, answer_seq) {
-            (Some(packet), _) => {
-                Ending::Say { packets: packet.into_boxed_slice(), linger: answer_seq.is_some() }
-            }
-            (None, Some(seq)) => {
-                interrupted(&self.worker, &self.control, &self.state, &ClientError::server_lost(server), seq)
-            }
-            (None, None) => Ending::Silent,
-        }
-    }
-}
 
 impl Links {
     /// The backend's next packet, if it is a whole ERR packet.
-    async fn read_error(&mut self, worker: &Worker) -> Option<Vec<u8>> {
+    pub(super) async fn read_error(&mut self, worker: &Worker) -> Option<Vec<u8>> {
         let mut packet = Vec::new();
         while packet.len() < whole(&packet)? {
             let backend = self.in_use.as_mut()?;
@@ -64,13 +36,6 @@ impl Links {
     }
 }
 
-/// The payload of an ERR packet as the log has it: `error 1053: Server shutdown in progress`.
-pub(super) fn error_text(payload: &[u8]) -> Option<String> {
-    let error = packet::Err::decode(payload, Capabilities::PROTOCOL_41).ok()?;
-    let message = error.message.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(error.message);
-    Some(format!("error {}: {}", error.code, String::from_utf8_lossy(message)))
-}
-
 /// How long the packet is that begins with these bytes, header included, as far as they tell;
 /// `None` if it is too long for an error.
 fn whole(packet: &[u8]) -> Option<usize> {
@@ -80,7 +45,7 @@ fn whole(packet: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::error_text;
+    use crate::session::facts::endings::error_text;
 
     #[test]
     fn the_log_has_errors_of_servers_in_words() {

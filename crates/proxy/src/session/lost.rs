@@ -13,10 +13,12 @@ use wire::{Capabilities, StatusFlags};
 use super::Session;
 use super::cached_answer::Stale;
 use super::facts::cache::take_stale;
-use super::facts::endings::{interrupted, told};
+use super::facts::endings::told;
 use super::facts::executions::send_once_more;
+use super::facts::leases::lose_backend;
 use super::facts::places::go_on;
-use super::last_words::error_text;
+use super::flight::Flight;
+use super::links::Links;
 use super::state::SessionState;
 use crate::client::login::ok;
 use crate::control::Control;
@@ -24,7 +26,8 @@ use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
-use crate::sock::Input;
+use crate::session::facts::endings::error_text;
+use crate::worker::Worker;
 use command::is_about_transactions;
 use reply::errors::INTERRUPTED;
 use session::link::Loss;
@@ -33,63 +36,6 @@ use session::unanswered::{Sent, Unanswered};
 use upstream::query;
 
 impl Session {
-    /// Between two commands: the server of the connection in use has closed it, or has sent
-    /// something although no command runs.
-    pub(super) fn lose_idle_backend(&mut self, input: Input) -> Result<(), Ending> {
-        match self.links.loss(&self.state) {
-            Loss::Session(_) if input == Input::Bytes => Err(Ending::BackendSpoke { answer_seq: None }),
-            loss => self.give_up_backend(loss, Gone::Closed),
-        }
-    }
-
-    /// Between two commands: the connection in use is of no use any more.
-    pub(super) fn give_up_backend(&mut self, loss: Loss, gone: Gone) -> Result<(), Ending> {
-        let Some(backend) = &self.links.in_use else { return Ok(()) };
-        let server = backend.server().endpoint();
-        match loss {
-            Loss::Nothing => {}
-            Loss::Transaction => {
-                let error = ClientError::transaction_lost(server, gone);
-                self.state.transaction.rolled_back = Some(Box::new(error));
-            }
-            Loss::Session(pin) => {
-                return Err(told(
-                    &self.worker,
-                    &self.control,
-                    &self.state,
-                    &ClientError::session_lost(server, gone, pin),
-                    1,
-                ));
-            }
-        }
-        self.lose_backend();
-        // That it was idle before counts on.
-        self.control.note_transaction(self.worker.now(), self.state.in_transaction());
-        Ok(())
-    }
-
-    /// The connection in use is of no use any more, and a command of the client waits for it: what
-    /// is to be said to the client if a transaction is lost with it.
-    pub(super) fn lose_backend_for(&mut self, gone: Gone) -> Result<Option<ClientError>, Ending> {
-        let Some(backend) = &self.links.in_use else { return Ok(None) };
-        let server = backend.server().endpoint();
-        let error = match self.links.loss(&self.state) {
-            Loss::Nothing => None,
-            Loss::Transaction => Some(ClientError::transaction_lost(server, gone)),
-            Loss::Session(pin) => {
-                return Err(interrupted(
-                    &self.worker,
-                    &self.control,
-                    &self.state,
-                    &ClientError::session_lost(server, gone, pin),
-                    1,
-                ));
-            }
-        };
-        self.lose_backend();
-        Ok(error)
-    }
-
     /// Tells the client, with the command in the backlog, that its transaction is lost. False if
     /// that command does not have to do with it, or wants it to be over anyway.
     pub(super) async fn tell_rolled_back(&mut self, kind: Kind) -> Result<bool, Ending> {
@@ -152,9 +98,15 @@ impl Session {
             return Err(ending);
         };
         self.flush_client().await?;
-        let (unanswered, refused) = (self.sent().unanswered(), self.flight.begin().refusal.take());
+        let (unanswered, refused) = (
+            sent(&self.control, &self.state, &self.links, &self.flight).unanswered(),
+            self.flight.begin().refusal.take(),
+        );
         let refusal = refused.map(|refused| refused.0);
-        let (kind, again) = (self.control.running.kind(), self.again(unanswered, refusal.as_deref()));
+        let (kind, again) = (
+            self.control.running.kind(),
+            again(&self.worker, &self.control, &self.state, &self.flight, unanswered, refusal.as_deref()),
+        );
         let (command, outcome) = (kind.map_or("", Kind::name), unanswered.name());
         let error = refusal.as_deref().and_then(error_text).unwrap_or_default();
         tracing::info!(%server, %gone, command, outcome, error, again = again.is_some(), "a server is lost while it owes an answer");
@@ -168,7 +120,7 @@ impl Session {
         };
         let is_final = again.is_none() && refusal.is_none() && seq == 1;
         let stale = if is_final { self.stale_instead_of(&error) } else { None };
-        self.lose_backend();
+        lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
         self.flight.begin().forget_sent();
         self.state.last.ran = Ran::default();
         if let Some(stale) = stale {
@@ -227,48 +179,45 @@ impl Session {
             None
         }
     }
+}
 
-    /// What was sent and not answered.
-    fn sent(&self) -> Sent {
-        Sent {
-            kind: self.control.running.kind(),
-            ran: self.state.last.ran,
-            is_last: self.links.pipelined.is_empty(),
-            // What was said in front of it may have switched autocommit on.
-            status: self.state.status
-                | if self.links.has_setup() { StatusFlags::AUTOCOMMIT } else { StatusFlags::empty() },
-            only_sets: self.flight.proposed.as_ref().is_some_and(|change| change.only_sets()),
-        }
+/// What was sent and not answered.
+fn sent(control: &Control, state: &SessionState, links: &Links, flight: &Flight) -> Sent {
+    Sent {
+        kind: control.running.kind(),
+        ran: state.last.ran,
+        is_last: links.pipelined.is_empty(),
+        // What was said in front of it may have switched autocommit on.
+        status: state.status | if links.has_setup() { StatusFlags::AUTOCOMMIT } else { StatusFlags::empty() },
+        only_sets: flight.proposed.as_ref().is_some_and(|change| change.only_sets()),
     }
+}
 
-    /// The command that was not answered, to be sent once more, if it may be. If it is lost because
-    /// its server has refused what was said in front of it, that is no failure of the server, but
-    /// it may be what a KILL has hit.
-    fn again(&self, unanswered: Unanswered, refusal: Option<&[u8]>) -> Option<Vec<u8>> {
-        let usual = || self.worker.settings().variables.query_retries_on_failure;
-        let is_killed = self.control.is_overdue() || refusal.and_then(code) == Some(INTERRUPTED);
-        let most = match refusal {
-            Some(_) if is_killed => 0,
-            Some(_) => u32::MAX,
-            // It may be what others have sent that the server has not borne. It goes on alone.
-            None if self.flight.is_together() && !is_killed => u32::MAX,
-            None => self.flight.retries.unwrap_or_else(usual),
-        };
-        if unanswered != Unanswered::Again
-            || u32::from(self.flight.tries) >= most
-            || self.flight.taps.compares()
-        {
-            return None;
-        }
-        let running = &self.control.running;
-        command_that_runs(
-            &self.state,
-            &self.control,
-            self.state.identity.capabilities,
-            running.kind()?,
-            running.bytes()?,
-        )
+/// The command that was not answered, to be sent once more, if it may be. If it is lost because
+/// its server has refused what was said in front of it, that is no failure of the server, but
+/// it may be what a KILL has hit.
+fn again(
+    worker: &Worker,
+    control: &Control,
+    state: &SessionState,
+    flight: &Flight,
+    unanswered: Unanswered,
+    refusal: Option<&[u8]>,
+) -> Option<Vec<u8>> {
+    let usual = || worker.settings().variables.query_retries_on_failure;
+    let is_killed = control.is_overdue() || refusal.and_then(code) == Some(INTERRUPTED);
+    let most = match refusal {
+        Some(_) if is_killed => 0,
+        Some(_) => u32::MAX,
+        // It may be what others have sent that the server has not borne. It goes on alone.
+        None if flight.is_together() && !is_killed => u32::MAX,
+        None => flight.retries.unwrap_or_else(usual),
+    };
+    if unanswered != Unanswered::Again || u32::from(flight.tries) >= most || flight.taps.compares() {
+        return None;
     }
+    let running = &control.running;
+    command_that_runs(state, control, state.identity.capabilities, running.kind()?, running.bytes()?)
 }
 
 /// The number of the error in the payload of an ERR packet.

@@ -11,7 +11,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::decided::Decided;
-use super::facts::records::{note_traced_here, note_traced_wait, place};
+use super::facts::records::{note_traced_here, note_traced_wait, place_here};
 use super::links::Links;
 use super::state::SessionState;
 use crate::audit;
@@ -20,44 +20,10 @@ use crate::counted::{Ended, answered, is_question, note_time};
 use crate::counts::Counter;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
 use crate::worker::Worker;
-use observe::running::{Also, Measured, Paused};
+use observe::running::{Also, Measured};
 use upstream::Reply;
 
 impl Session {
-    /// Counts a command that the backend gets. Of a long one the beginning is there. One that was
-    /// `paused` was counted as one of the client's before.
-    pub(super) fn measure(
-        &mut self,
-        command: Command<'_>,
-        decided: &Decided,
-        paused: Option<&Paused>,
-    ) -> Measured {
-        let kind = command.kind;
-        let own = match paused {
-            Some(paused) => Measured { statement: paused.measured.statement, ..Measured::plain(kind) },
-            None if decided.is_counted => Measured::plain(kind),
-            None => {
-                self.worker.note_ruling(&self.state, command, decided);
-                self.worker.note_sighting(&self.state, command, decided);
-                self.worker.note_uncached(decided);
-                self.control.measure_as(&self.worker, command, decided.plan.statement())
-            }
-        };
-        if is_question(kind)
-            && let Some(backend) = &self.links.in_use
-        {
-            backend.connection().note_query();
-        }
-        let place = place(&self.worker, &self.control, &mut self.state, command, decided);
-        let (digest, log) = (decided.digest(), decided.log());
-        let bytes = u32::try_from(command.payload().len()).unwrap_or(u32::MAX);
-        self.worker.note_at_server(kind);
-        if own.statement == Some(StatementKind::Set) && set_of(command.text()) == SetOf::Names {
-            self.worker.counts.note(Counter::ServerSetNames);
-        }
-        Measured { digest, log, place, bytes, ..own }
-    }
-
     /// Counts the command in the backlog, which no server gets.
     pub(super) fn measure_own(&self, kind: Kind) -> Measured {
         let command = self.io.command(self.state.identity.capabilities);
@@ -90,7 +56,7 @@ impl Session {
     /// The command in the backlog, which no server gets, begins to run. It is counted, unless it
     /// was before.
     pub(super) fn begin_own(&mut self, kind: Kind) {
-        let place = self.place_here(kind);
+        let place = place_here(&self.worker, &mut self.io, &mut self.state, &mut self.flight, kind);
         let paused = self.flight.paused.as_ref();
         let measured = match paused {
             Some(paused) => paused.measured,

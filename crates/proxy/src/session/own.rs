@@ -16,16 +16,19 @@ use super::Session;
 use super::facts::endings::interrupted;
 use super::facts::places::{is_fast_forward, shares, take_found};
 use super::kill::while_waiting;
+use super::links::Links;
 use super::phase::Phase;
+use super::state::SessionState;
 use super::trace::Part;
 use crate::audit;
 use crate::client::login::ok;
-use crate::control::Signal;
+use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::fresh::Behind;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
+use crate::worker::Worker;
 use upstream::{AcquireError, Avoid, Full, Target, Whom, acquire, open_in};
 
 impl Session {
@@ -45,7 +48,9 @@ impl Session {
             }
             // The proxy itself is alive. A reset, however, needs a server: after it a session is
             // not what it was after its login, but has the server's own charset.
-            Kind::Ping if has_none || self.can_answer_ping() => {
+            Kind::Ping
+                if has_none || can_answer_ping(&self.worker, &self.control, &self.state, &self.links) =>
+            {
                 self.state.last.counted.changed = 0;
                 let seq = self.skip_command().await?;
                 self.reply(seq, &ok(self.state.identity.capabilities, self.state.status)).await?;
@@ -72,11 +77,6 @@ impl Session {
             },
         }
         Ok(self.next_phase())
-    }
-
-    /// Whether a session whose connection is lent to another one needs none for a `COM_PING`.
-    fn can_answer_ping(&self) -> bool {
-        self.links.is_empty() && shares(&self.worker, &self.control, &self.state, self.state.here)
     }
 
     /// Answers a command that does not exist.
@@ -189,6 +189,11 @@ impl Session {
             }
         }
     }
+}
+
+/// Whether a session whose connection is lent to another one needs none for a `COM_PING`.
+fn can_answer_ping(worker: &Worker, control: &Control, state: &SessionState, links: &Links) -> bool {
+    links.is_empty() && shares(worker, control, state, state.here)
 }
 
 #[cfg(test)]

@@ -3,16 +3,11 @@
 //! say. Servers do not answer that command. So the parts are kept, and go out as soon as the
 //! statement is there, at the latest in front of its execution.
 
-use std::future::poll_fn;
-use std::ops::Range;
-use std::task::Poll;
-
-use command::Command;
 use wire::command::{Kind, STATEMENT_ID};
 use wire::frame::{HEADER_LEN, put_message};
 
 use super::Session;
-use super::facts::executions::note_prepared;
+use super::close::close_at_all;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::PARTS_BYTES_MAX;
@@ -54,24 +49,8 @@ impl Session {
             put_message(&mut parts, 0, &payload);
             self.state.put_parts_back(id, parts);
         } else {
-            self.close_at_all(id).await?;
+            close_at_all(&self.worker, &self.control, &mut self.state, &mut self.links, id).await?;
         }
         self.skip_command().await.map(drop)
-    }
-
-    /// Sends parts to the backend in use, which knows the statement by this number.
-    pub(super) async fn send_parts(&mut self, known_as: u32, mut parts: Vec<u8>) -> Result<(), Ending> {
-        const ID: Range<usize> = HEADER_LEN + STATEMENT_ID.start..HEADER_LEN + STATEMENT_ID.end;
-        let mut rest = &mut parts[..];
-        while let Some(command) = Command::first(rest, self.state.identity.capabilities) {
-            let len = command.packet().len();
-            note_prepared(&mut self.state, &mut self.links, &mut self.flight, command);
-            if let Some(id) = rest.get_mut(ID) {
-                id.copy_from_slice(&known_as.to_le_bytes());
-            }
-            rest = rest.get_mut(len..).unwrap_or_default();
-        }
-        self.worker.note_at_server(Kind::SendLongData);
-        poll_fn(|cx| Poll::Ready(self.links.send(cx, &parts))).await
     }
 }

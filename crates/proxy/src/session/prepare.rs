@@ -8,8 +8,11 @@ use wire::frame::{HEADER_LEN, MAX_PAYLOAD};
 use wire::reply::Answer;
 
 use super::Session;
+use super::close::close_here;
 use super::decided::Decided;
-use super::facts::records::note_traced;
+use super::facts::executions::preparing;
+use super::facts::records::{measure, note_traced};
+use super::facts::sharing::may_leave_diagnostics;
 use super::links::Links;
 use super::state::SessionState;
 use super::state::prepared::Prepared;
@@ -44,7 +47,9 @@ impl Session {
     /// server refuses now, while tables are locked, say, the client has to prepare again. An error
     /// if the connection is lost with that.
     pub(super) async fn prepare_before(&mut self) -> Result<Result<(), ClientError>, Ending> {
-        if self.links.has_warnings() && self.may_leave_diagnostics() {
+        if self.links.has_warnings()
+            && may_leave_diagnostics(&self.worker, &self.control, &self.state, &self.links)
+        {
             // To prepare them takes away what the client may ask about.
             self.leave_diagnostics().await?;
             if self.links.in_use.is_none() {
@@ -59,7 +64,7 @@ impl Session {
             if self.links.reuses_for_good(&self.state, id) {
                 continue;
             }
-            self.close_here(id).await?;
+            close_here(&self.worker, &self.control, &mut self.state, &mut self.links, id).await?;
             // What it asks about is known there when it is executed: it stays on this connection.
             match self.prepare_as(id, None).await? {
                 Err(NotPrepared::Lost(error)) => return Ok(Err(error)),
@@ -118,7 +123,15 @@ impl Session {
         let command = copied.command();
         self.state.note_prepared_load(command.text());
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
-        let measured = self.measure(command, decided, paused.as_ref());
+        let measured = measure(
+            &self.worker,
+            &self.control,
+            &mut self.state,
+            &self.links,
+            command,
+            decided,
+            paused.as_ref(),
+        );
         decided.is_counted = true;
         self.control.begin_running(&self.worker, measured, command.text());
         note_traced(&self.worker, &self.control, &self.state, command, decided);
@@ -135,7 +148,8 @@ impl Session {
             Err(error) => return Err(self.refuse_counted(&error).await.into()),
         };
         self.skip_command().await?;
-        let preparing = self.preparing(command.text(), decided);
+        let preparing =
+            preparing(&self.worker, &self.control, &mut self.state, &mut self.links, command.text(), decided);
         let Some(mut reply) = replies.into_iter().next() else {
             return Err(broken("a PREPARE without its reply").into());
         };

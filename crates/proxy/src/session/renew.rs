@@ -8,6 +8,7 @@ use wire::frame::HEADER_LEN;
 use wire::reply::{End, Outcome};
 
 use super::Session;
+use super::close::close_here;
 use super::decided::Decided;
 use super::facts::executions::send_once_more;
 use super::kill::killed_here;
@@ -26,16 +27,6 @@ pub(super) const fn needs_renewal(outcome: Outcome, runs: Option<Kind>) -> bool 
 }
 
 impl Session {
-    /// A statement is over, unless it was refused and may be said again: then it goes on, and only
-    /// its server rests.
-    pub(super) fn pause_or_end(&self) {
-        match (&self.flight.refused, &self.links.in_use) {
-            (None, _) => self.control.end_running(&self.worker, &self.links),
-            (Some(_), Some(backend)) => backend.connection().note_answered(),
-            (Some(_), None) => {}
-        }
-    }
-
     /// Prepares the statement of `command` once more, so that it is executed next; if it cannot be,
     /// or was too often, the client gets the server's `answer`, which is this `outcome`.
     pub(super) async fn renew(
@@ -57,7 +48,7 @@ impl Session {
         let (Some(command), Some(statement)) = (command, statement) else {
             return self.pass_on(answer, outcome).await;
         };
-        self.close_here(statement).await?;
+        close_here(&self.worker, &self.control, &mut self.state, &mut self.links, statement).await?;
         match self.prepare_again(statement).await? {
             Ok(_) if killed_here(&self.control, self.state.identity.capabilities, true)? => {
                 self.refuse_running(&ClientError::Interrupted).await

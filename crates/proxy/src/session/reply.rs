@@ -7,6 +7,7 @@ use wire::frame::{HEADER_LEN, MessageScanner, put_message};
 
 use super::Session;
 use super::facts::endings::{interrupted, unreadable};
+use super::facts::orders::{obey, set_slow};
 use super::lost::code;
 use crate::control::Signal;
 use crate::counted::note_own_error;
@@ -18,7 +19,7 @@ impl Session {
     /// with.
     pub(super) async fn skip_command(&mut self) -> Result<u8, Ending> {
         // Until the command is whole the client is as good as idle, and has as long as an idle one.
-        self.set_slow();
+        set_slow(&self.worker, &self.control, &self.state, &self.links);
         let mut scanner = MessageScanner::new(0);
         poll_fn(|cx| self.poll_skip(cx, &mut scanner)).await?;
         if let Some(flight) = self.flight.as_mut() {
@@ -29,7 +30,7 @@ impl Session {
     }
 
     fn poll_skip(&mut self, cx: &mut Context<'_>, scanner: &mut MessageScanner) -> Poll<Result<(), Ending>> {
-        self.obey(true)?;
+        obey(&self.worker, &self.control, &mut self.state, &mut self.links, true)?;
         loop {
             if self.io.backlog.is_empty() {
                 ready!(self.io.poll_more(cx, &self.worker.net.scratch)).map_err(|error| {
@@ -67,7 +68,7 @@ impl Session {
     pub(super) async fn write_to_client(&mut self, packet: &[u8]) -> Result<(), Ending> {
         self.state.note_error_code(packet.get(HEADER_LEN..).and_then(code));
         // A client that does not read has as much time as an idle one.
-        self.set_slow();
+        set_slow(&self.worker, &self.control, &self.state, &self.links);
         let written = self.control.until(Signal::Stop, self.io.sock.write_all(packet)).await;
         Ok(written.map_err(|_| Ending::Silent)??)
     }

@@ -5,56 +5,14 @@
 use std::rc::Rc;
 
 use command::{Command, Patch, add_types};
-use sql::shape::Effects;
-use wire::command::Kind;
 
-use super::Session;
-use super::decided::Decided;
+use super::facts::executions::is_usual;
 use super::links::Links;
 use super::state::SessionState;
 use super::state::prepared::Prepared;
 use crate::state::typed::Typed;
 use session::places::Came;
 use upstream::{Execution, Wanted};
-
-impl Session {
-    /// What was decided about the execution that `input` is, if the backend in use has its
-    /// statement, maybe from another session, and gets nothing else.
-    pub(super) fn reuse_at_once(&mut self, command: Command<'_>, input: &[u8]) -> Option<Decided> {
-        let is_all = command.kind == Kind::StmtExecute && command.is_whole() && command.packet() == input;
-        if !is_all || self.is_own(command) || !self.needs_only_its_statement(command) {
-            return None;
-        }
-        if self.state.begins_later() {
-            return None;
-        }
-        let id = command.statement()?;
-        let prepared = self.state.prepared.as_ref()?.get(id)?;
-        let link = self.links.state();
-        let place = prepared.at(link);
-        let is_usual = is_usual(prepared, command)
-            && place.is_none_or(|place| place.came != Came::ForOnce)
-            && !prepared.has_other_columns_at(link)
-            && !self.state.lacks_types(link, command);
-        if !is_usual {
-            return None;
-        }
-        let known_as = place.map(|place| place.statement.id);
-        debug_assert!(
-            known_as.is_none() || !self.links.is_awaited(),
-            "whoever gets a connection has nothing there yet"
-        );
-        let known_as = if let Some(known_as) = known_as {
-            known_as
-        } else {
-            let typed = self.state.typed_by(command);
-            self.links.reuse_statement(&self.state, id, &typed)?
-        };
-        let patch = self.links.patch(&self.state, command, known_as).ok()?;
-        let decided = self.flight.as_mut()?.decided.take()?;
-        Some(Decided { patch, ..decided })
-    }
-}
 
 impl SessionState {
     /// An execution as any connection may get it where its statement is, but for the number that
@@ -132,12 +90,3 @@ impl Links {
 /// A command has no room for the types that its server lacks.
 #[derive(Debug)]
 pub(super) struct TooLarge;
-
-/// Whether an execution of a statement needs nothing but what is in it: no values that were sent
-/// before, no cursor, no word about the statement before.
-fn is_usual(prepared: &Prepared, command: Command<'_>) -> bool {
-    prepared.unsent.is_empty()
-        && !prepared.is_at_home()
-        && !prepared.what.plan.effects.intersects(Effects::READS_LAST)
-        && !command.opens_cursor()
-}

@@ -1,7 +1,5 @@
 //! Where the next command goes: decided before it is sent.
 
-use std::sync::Arc;
-
 use command::Command;
 use route::AccessMode;
 use route::limits::JUDGED_BYTES_MAX;
@@ -12,18 +10,18 @@ use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
 
 use super::Session;
-use super::decided::{Decided, Next};
-use super::facts::causal::{may_lack_writes, note_causal};
-use super::facts::executions::{note_prepared, propose};
+use super::decided::Decided;
+use super::facts::causal::note_causal;
+use super::facts::executions::{comes_alone, is_here, note_prepared, preparing, propose};
 use super::facts::kills::begin_listing;
-use super::facts::places::{asked, circumstances, has_to_wait, is_at, shares};
+use super::facts::places::{asked, circumstances};
+use super::flight::Flight;
 use super::links::Links;
-use super::state::prepared::{NO_MODES, Prepared, Preparing};
+use super::state::prepared::Prepared;
 use super::state::{Past, SessionState};
 use super::trace::Trace;
 use crate::limits::PREPARED_BYTES_MAX;
 use crate::state::{Mark, Pin};
-use crate::statement::kill::PreparedKill;
 use crate::worker::Worker;
 use session::change::Change;
 use session::state::own_connection::told_here;
@@ -79,16 +77,6 @@ impl Session {
             && is_here(&self.worker, &self.state, &self.links, &decided)
             && is_simple(&self.worker, &self.state, &self.links, command, &decided))
         .then_some(decided)
-    }
-
-    /// Whether an execution is all that has to be sent to the backend in use, once its statement is
-    /// there.
-    pub(super) fn needs_only_its_statement(&self, command: Command<'_>) -> bool {
-        self.flight.decided.as_ref().is_some_and(|decided| {
-            decided.patch.is_none()
-                && is_here(&self.worker, &self.state, &self.links, decided)
-                && comes_alone(&self.worker, &self.state, &self.links, command, decided)
-        })
     }
 
     /// Decides where a command goes; nothing if more of it has to be there first.
@@ -182,7 +170,14 @@ impl Session {
                 None => {}
             },
             Kind::StmtPrepare => {
-                let mut preparing = self.preparing(command.text(), decided);
+                let mut preparing = preparing(
+                    &self.worker,
+                    &self.control,
+                    &mut self.state,
+                    &mut self.links,
+                    command.text(),
+                    decided,
+                );
                 if !is_whole || payload.len() >= MAX_PAYLOAD {
                     // Prepared anew, what is here of it would be another statement.
                     preparing.forget_text();
@@ -194,7 +189,14 @@ impl Session {
             }
             _ if kind.names_statement() => {
                 if kind == Kind::StmtExecute && self.state.identity.keeps_definitions() {
-                    self.hear_execution(command, decided);
+                    hear_execution(
+                        &self.worker,
+                        &mut self.state,
+                        &self.links,
+                        &mut self.flight,
+                        command,
+                        decided,
+                    );
                 }
                 note_prepared(&mut self.state, &mut self.links, &mut self.flight, command);
             }
@@ -202,75 +204,32 @@ impl Session {
         }
         begin_listing(&self.state, &mut self.flight, command);
     }
-
-    /// An execution is being sent for a client that keeps columns. What its answer tells of them
-    /// matters if the query cache may give the next one.
-    fn hear_execution(&mut self, command: Command<'_>, decided: &Decided) {
-        let is_cached = decided.orders.as_ref().is_some_and(|orders| orders.cached.is_some());
-        let Some(all) = &mut self.state.prepared else { return };
-        if !is_cached {
-            // Most tell columns with the first execution, if ever.
-            let is_unheard =
-                || command.statement().and_then(|id| all.get(id)).is_some_and(Prepared::is_unheard);
-            if !self.worker.shared.cache.watches_writes() || !is_unheard() {
-                return;
-            }
-        }
-        if self.links.pipelined.is_empty() {
-            // The answer to the one before may not have come to its end.
-            all.take_told();
-        }
-        self.flight.begin().taps.keep_definitions();
-    }
-
-    /// What is kept of a statement that is prepared.
-    pub(super) fn preparing(&mut self, text: &[u8], decided: &mut Decided) -> Preparing {
-        let kill = PreparedKill::of(text);
-        if kill.is_some() {
-            self.state.past |= Past::PREPARED_KILL;
-        }
-        let moves = !self.worker.has_one_way(&self.state)
-            || self.worker.logs()
-            || shares(&self.worker, &self.control, &self.state, decided.hostgroup());
-        let (digest, mut change) = (decided.digest(), decided.change.take());
-        if let Some(change) = change.as_mut().filter(|_| self.state.identity.keeps_definitions()) {
-            change.without_definitions();
-        }
-        if let Some(link) = self.links.state_mut() {
-            link.note_prepared(change.as_deref());
-        }
-        let shown = |digest| {
-            let new = || self.worker.digest_text(digest, text, decided);
-            self.worker.counts.digests.text(digest).unwrap_or_else(new)
-        };
-        let digest_text = digest.map(shown).unwrap_or_default();
-        let (modes, meaning) = self.state.meaning_at(self.links.at(decided.hostgroup())).unzip();
-        let text = self.worker.texts.keep(text);
-        let entry = text.as_ref().and_then(|text| {
-            let Worker { ledger, texts, .. } = &*self.worker;
-            ledger.entry(&self.state.caller, text, digest.unwrap_or(0), texts)
-        });
-        Preparing {
-            text,
-            entry,
-            moves,
-            digest,
-            is_rewritten: decided.is_rewritten,
-            plan: decided.plan,
-            modes: modes.unwrap_or(NO_MODES),
-            meaning,
-            digest_text,
-            change: change.map(|change| *change),
-            kill,
-            caller: Arc::clone(&self.state.caller),
-            screened: decided.screened,
-        }
-    }
 }
 
-/// The same, and nothing is to be sent there first.
-fn is_here(worker: &Worker, state: &SessionState, links: &Links, decided: &Decided) -> bool {
-    is_at(worker, state, links, decided) && !links.has_setup() && !state.begins_later()
+/// An execution is being sent for a client that keeps columns. What its answer tells of them
+/// matters if the query cache may give the next one.
+fn hear_execution(
+    worker: &Worker,
+    state: &mut SessionState,
+    links: &Links,
+    flight: &mut Flight,
+    command: Command<'_>,
+    decided: &Decided,
+) {
+    let is_cached = decided.orders.as_ref().is_some_and(|orders| orders.cached.is_some());
+    let Some(all) = &mut state.prepared else { return };
+    if !is_cached {
+        // Most tell columns with the first execution, if ever.
+        let is_unheard = || command.statement().and_then(|id| all.get(id)).is_some_and(Prepared::is_unheard);
+        if !worker.shared.cache.watches_writes() || !is_unheard() {
+            return;
+        }
+    }
+    if links.pipelined.is_empty() {
+        // The answer to the one before may not have come to its end.
+        all.take_told();
+    }
+    flight.begin().taps.keep_definitions();
 }
 
 /// Whether the command is all that has to be sent.
@@ -288,33 +247,6 @@ fn is_simple(
             (_, kind) if kind.names_statement() => links.is_known_here(&worker.upstream.kept, state, command),
             _ => true,
         }
-}
-
-/// Whether nothing is to be done before the command, but for bringing its prepared statement.
-#[inline]
-fn comes_alone(
-    worker: &Worker,
-    state: &SessionState,
-    links: &Links,
-    command: Command<'_>,
-    decided: &Decided,
-) -> bool {
-    if decided.is_cached() {
-        return false;
-    }
-    if command.kind == Kind::StmtPrepare && worker.len_to_complete(command).is_some() {
-        return false;
-    }
-    let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
-    let effects = decided.plan.effects;
-    let asks = links.needs_last_result(state, decided)
-        || effects.intersects(NEEDS_LAST_ID) && !links.has_last_id(state);
-    !(ordered
-        || asks
-        || decided.next == Next::Commit
-        || may_lack_writes(worker, state, links, decided)
-        || has_to_wait(worker, state, command.kind)
-        || links.has_to_prepare(&worker.upstream.kept, state, command, decided))
 }
 
 impl Worker {

@@ -11,6 +11,8 @@ use super::Session;
 use super::decided::{Decided, Next, Reply};
 use super::facts::causal::{awaits_writes, has_to_see};
 use super::facts::places::has_to_wait;
+use super::facts::sharing::makes_way_for_new;
+use super::facts::writes::note_commit;
 use super::flight::Flight;
 use super::io::Io;
 use super::phase::Phase;
@@ -94,7 +96,14 @@ impl Session {
         if kind == Kind::StmtClose {
             return Err(Box::pin(self.close_everywhere()).await.into());
         }
-        self.flight.begin().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup());
+        self.flight.begin().wants_new = decided.wants_new()
+            && makes_way_for_new(
+                &self.worker,
+                &self.control,
+                &mut self.state,
+                &mut self.links,
+                decided.hostgroup(),
+            );
         self.flight.begin().ahead = self.io.ahead(&self.state, kind, decided);
         // A cursor is read, and values are kept, where the statement is, whatever is to be seen.
         let may_see = !matches!(kind, Kind::StmtFetch | Kind::StmtReset | Kind::SendLongData);
@@ -178,7 +187,7 @@ impl Session {
     /// Commits the open transaction for the command in the backlog, which is judged anew after
     /// that: it may belong elsewhere.
     async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
-        self.note_commit();
+        note_commit(&self.worker, &self.control, &self.state, &mut self.flight);
         let commit = (self.query(b"COMMIT"), Answer::Result);
         match self.internal_query(&[commit]).await? {
             Err(error) => self.refuse_here(kind, &ClientError::CommitUnknown(Box::new(error))).await,

@@ -4,28 +4,30 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use wire::StatusFlags;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use super::Session;
 use super::facts::endings::lose_other;
+use super::facts::leases::{OF_SESSION, lose_backend, lose_backend_for};
 use super::facts::places::{leaves, shares};
-use super::state::{Past, Said};
+use super::facts::sharing::{make_one_idle, may_leave_diagnostics, take_back};
+use super::flight::Flight;
+use super::links::Links;
+use super::state::{Said, SessionState};
 use super::without_schema::position_of_schema;
+use crate::control::Control;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::Gone;
 use crate::state::gtids::said_to;
 use crate::statement::set_use::{SetOf, set_of};
+use crate::worker::Worker;
 use session::link::Loss;
 use upstream::{
     AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Reply, Setup, part, query,
 };
-
-/// The status flags that follow from what a session has set: they do not end with a connection.
-const OF_SESSION: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);
 
 impl Session {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and
@@ -36,21 +38,27 @@ impl Session {
         full: Full,
     ) -> Result<Result<(), AcquireError>, Ending> {
         if self.state.here != hostgroup {
-            if self.may_leave_diagnostics() {
+            if may_leave_diagnostics(&self.worker, &self.control, &self.state, &self.links) {
                 Box::pin(self.leave_diagnostics()).await?;
             }
-            self.release_in_use();
+            release_in_use(&self.worker, &self.control, &mut self.state, &mut self.links);
             self.state.here = hostgroup;
             self.control.about.set_hostgroup(hostgroup);
             // Of one that was lost before, the next statement hears: this may be another command.
             let was_lost = self.state.transaction.rolled_back.is_some();
-            self.take_up(hostgroup).await?;
+            take_up(&self.worker, &self.control, &mut self.state, &mut self.links, hostgroup).await?;
             if !was_lost && let Some(error) = self.state.transaction.rolled_back.take() {
                 return Ok(Err(AcquireError::Proxy(*error)));
             }
         }
         if let Some(off) = self.links.off()
-            && let Some(error) = self.lose_backend_for(Gone::Off(off))?
+            && let Some(error) = lose_backend_for(
+                &self.worker,
+                &self.control,
+                &mut self.state,
+                &mut self.links,
+                Gone::Off(off),
+            )?
         {
             return Ok(Err(AcquireError::Proxy(error)));
         }
@@ -61,7 +69,7 @@ impl Session {
             .is_some_and(|backend| leaves(&self.worker, &self.state, &self.links, backend))
             && let Some(late) = self.links.in_use.take()
         {
-            self.lose_backend();
+            lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
             part(late);
         }
         let is_borrowed = self.links.in_use.is_none();
@@ -104,46 +112,18 @@ impl Session {
                     .enumerate()
                     .find(|(at, reply)| reply.error().is_some() && !(may_lack && Some(*at) == schema_at));
                 if let Some((_, reply)) = refusal {
-                    return Ok(Err(self.refused_setup(&reply)));
+                    return Ok(Err(refused_setup(
+                        &self.worker,
+                        &self.control,
+                        &mut self.state,
+                        &mut self.links,
+                        &reply,
+                    )));
                 }
             }
         }
         self.links.set_applied(version);
         Ok(Ok(()))
-    }
-
-    /// The connection in use is in use no more.
-    fn release_in_use(&mut self) {
-        self.links.note_ran(&mut self.state);
-        let is_free = shares(&self.worker, &self.control, &self.state, self.state.here)
-            && self.links.pin(&self.state).is_none()
-            && self.links.is_as_it_seems(&self.state);
-        if let Some(backend) = self.links.in_use.take() {
-            if is_free {
-                self.make_one_idle(backend);
-            } else {
-                self.links.away.others.push(backend);
-            }
-        }
-        self.state.set_status(self.state.status & OF_SESSION);
-    }
-
-    /// Takes the connection to this hostgroup that was released, if there is one and its server
-    /// has not closed it.
-    async fn take_up(&mut self, hostgroup: u32) -> Result<(), Ending> {
-        let Some(mut other) = self.links.take_other(hostgroup) else {
-            self.take_back();
-            self.control.about.set_backend(self.links.in_use.as_ref());
-            return Ok(());
-        };
-        let input = poll_fn(|cx| Poll::Ready(other.connection_mut().poll_input(cx))).await;
-        if input.is_ready() {
-            return lose_other(&self.worker, &self.control, &mut self.state, &other, Gone::Closed);
-        }
-        self.state.set_status(other.connection().state().status);
-        self.control.about.set_backend(Some(&other));
-        self.links.in_use = Some(other);
-        Ok(())
     }
 
     /// Says at the backend what it has not heard yet of what the client has set.
@@ -160,7 +140,7 @@ impl Session {
             }
         }
         let commands: Vec<_> = missing.into_iter().map(|said| (said.purpose(), self.command(said))).collect();
-        if self.may_send_ahead(&commands) {
+        if may_send_ahead(&self.worker, &self.state, &self.links, &self.flight, &commands) {
             self.links.set_applied(self.state.version());
             let setup = Setup::new(Vec::new(), commands, self.state.identity.capabilities, None);
             if let Some(link) = self.links.connection_mut() {
@@ -180,7 +160,13 @@ impl Session {
             .enumerate()
             .find(|(at, reply)| reply.error().is_some_and(refused) && !(may_lack && Some(*at) == schema_at));
         if let Some((_, reply)) = refusal {
-            return Ok(Err(self.refused_setup(&reply)));
+            return Ok(Err(refused_setup(
+                &self.worker,
+                &self.control,
+                &mut self.state,
+                &mut self.links,
+                &reply,
+            )));
         }
         self.links.set_applied(self.state.version());
         if let Some(backend) = &self.links.in_use {
@@ -190,42 +176,6 @@ impl Session {
             }
         }
         Ok(Ok(()))
-    }
-
-    /// A command that sets the connection in use up was refused. The connection is closed, unless
-    /// the session needs it or shares none: nothing may hold one that others could use.
-    fn refused_setup(&mut self, reply: &Reply) -> AcquireError {
-        self.worker.upstream.accepted.clear();
-        if self.links.loss(&self.state) == Loss::Nothing
-            && shares(&self.worker, &self.control, &self.state, self.state.here)
-            && let Some(backend) = self.links.in_use.take()
-        {
-            part(backend);
-            self.lose_backend();
-        }
-        AcquireError::Server(reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec())
-    }
-
-    /// Whether all of this may be said in front of the command in the backlog without waiting for
-    /// an answer. At a connection that was just opened this would not save much, and a command that
-    /// was not sent can still go elsewhere: there only goes first what nothing depends on. One that
-    /// the client would miss is not to be risked.
-    fn may_send_ahead(&self, commands: &[(Purpose, InternalQuery)]) -> bool {
-        let Some(backend) = &self.links.in_use else { return false };
-        let (link, server) = (backend.connection(), backend.server().id());
-        let user = &self.state.identity.account.user.name;
-        let is_known = |purpose: Purpose, payload: &[u8]| {
-            purpose == Purpose::Tracking
-                || link.state().applied > 0
-                    && self.worker.upstream.accepted.has(server, user, payload, link.opened())
-        };
-        let is_known = |(purpose, (payload, _)): &(Purpose, InternalQuery)| {
-            self.flight.ahead.has(*purpose) && is_known(*purpose, payload)
-        };
-        self.links.loss(&self.state) == Loss::Nothing
-            && !link.has_setup()
-            && link.may_pipeline()
-            && commands.iter().all(is_known)
     }
 
     fn command(&self, said: Said) -> (Vec<u8>, Answer) {
@@ -245,14 +195,91 @@ impl Session {
     pub(super) fn query(&self, text: &[u8]) -> Vec<u8> {
         query(self.state.identity.capabilities, text)
     }
+}
 
-    /// The backend in use is of no use any more. What the session has set stays, and is said at the
-    /// next one.
-    pub(super) fn lose_backend(&mut self) {
-        self.links.drop_in_use();
-        self.control.about.set_backend(None);
-        self.state.set_status(self.state.status & OF_SESSION);
-        self.state.past.remove(Past::IN_TRANSACTION);
-        self.control.set_pin(None, self.worker.now());
+/// The connection in use is in use no more.
+fn release_in_use(worker: &Worker, control: &Control, state: &mut SessionState, links: &mut Links) {
+    links.note_ran(state);
+    let is_free = shares(worker, control, state, state.here)
+        && links.pin(state).is_none()
+        && links.is_as_it_seems(state);
+    if let Some(backend) = links.in_use.take() {
+        if is_free {
+            make_one_idle(worker, control, state, links, backend);
+        } else {
+            links.away.others.push(backend);
+        }
     }
+    state.set_status(state.status & OF_SESSION);
+}
+
+/// Takes the connection to this hostgroup that was released, if there is one and its server
+/// has not closed it.
+async fn take_up(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+    hostgroup: u32,
+) -> Result<(), Ending> {
+    let Some(mut other) = links.take_other(hostgroup) else {
+        take_back(worker, control, state, links);
+        control.about.set_backend(links.in_use.as_ref());
+        return Ok(());
+    };
+    let input = poll_fn(|cx| Poll::Ready(other.connection_mut().poll_input(cx))).await;
+    if input.is_ready() {
+        return lose_other(worker, control, state, &other, Gone::Closed);
+    }
+    state.set_status(other.connection().state().status);
+    control.about.set_backend(Some(&other));
+    links.in_use = Some(other);
+    Ok(())
+}
+
+/// A command that sets the connection in use up was refused. The connection is closed, unless
+/// the session needs it or shares none: nothing may hold one that others could use.
+fn refused_setup(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+    reply: &Reply,
+) -> AcquireError {
+    worker.upstream.accepted.clear();
+    if links.loss(state) == Loss::Nothing
+        && shares(worker, control, state, state.here)
+        && let Some(backend) = links.in_use.take()
+    {
+        part(backend);
+        lose_backend(worker, control, state, links);
+    }
+    AcquireError::Server(reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec())
+}
+
+/// Whether all of this may be said in front of the command in the backlog without waiting for
+/// an answer. At a connection that was just opened this would not save much, and a command that
+/// was not sent can still go elsewhere: there only goes first what nothing depends on. One that
+/// the client would miss is not to be risked.
+fn may_send_ahead(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    flight: &Flight,
+    commands: &[(Purpose, InternalQuery)],
+) -> bool {
+    let Some(backend) = &links.in_use else { return false };
+    let (link, server) = (backend.connection(), backend.server().id());
+    let user = &state.identity.account.user.name;
+    let is_known = |purpose: Purpose, payload: &[u8]| {
+        purpose == Purpose::Tracking
+            || link.state().applied > 0 && worker.upstream.accepted.has(server, user, payload, link.opened())
+    };
+    let is_known = |(purpose, (payload, _)): &(Purpose, InternalQuery)| {
+        flight.ahead.has(*purpose) && is_known(*purpose, payload)
+    };
+    links.loss(state) == Loss::Nothing
+        && !link.has_setup()
+        && link.may_pipeline()
+        && commands.iter().all(is_known)
 }

@@ -7,9 +7,9 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
-use super::facts::places::shares;
+use super::facts::orders::note_own_limit;
 use crate::ending::Ending;
-use crate::state::{Pin, Setting, set};
+use crate::state::{Setting, set};
 use upstream::Reply;
 
 /// The types of numbers in definitions of columns: `MYSQL_TYPE_TINY` to `MYSQL_TYPE_DOUBLE`,
@@ -20,24 +20,6 @@ const NUMBERS: [u8; 9] = [1, 2, 3, 4, 5, 8, 9, 13, 246];
 const VALUE_BYTES_END: usize = 0xfb;
 
 impl Session {
-    /// Whether a server is to be asked now what the session has set there.
-    pub(super) fn may_ask_what_is_set(&self) -> bool {
-        let hostgroup = self.state.here;
-        let Some(link) = self.links.connection() else { return false };
-        let pins = &link.state().pins;
-        if pins.unknown_values().next().is_none() {
-            return false;
-        }
-        // Sessions that have one connection to one server need not know.
-        let matters = shares(&self.worker, &self.control, &self.state, hostgroup)
-            || !self.worker.has_one_way(&self.state);
-        // The question would take away what the client may ask for, or be told as a part of its
-        // transaction.
-        let hides =
-            pins.has_any(&[Pin::Warnings, Pin::FoundRows, Pin::Prepare]) || self.state.in_transaction();
-        matters && !hides
-    }
-
     /// Asks the server what the session has set there.
     pub(super) async fn ask_what_is_set(&mut self) -> Result<(), Ending> {
         let Some(link) = self.links.connection() else { return Ok(()) };
@@ -51,7 +33,7 @@ impl Session {
         if let Some(link) = self.links.state_mut() {
             self.state.note_told(settings.unwrap_or_default(), link);
         }
-        self.note_own_limit();
+        note_own_limit(&self.worker, &self.control, &self.state, &self.links);
         Ok(())
     }
 }

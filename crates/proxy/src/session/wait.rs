@@ -9,6 +9,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::facts::places::runs;
+use super::facts::sharing::take_back;
 use super::kill::while_waiting;
 use super::phase::Phase;
 use super::stop::Stop;
@@ -64,7 +65,7 @@ impl Session {
         self.control.delayed.set(false);
         self.state.trace(|trace| trace.add(Part::Queue, begun.elapsed()));
         self.control.end_running(&self.worker, &self.links);
-        self.take_back();
+        take_back(&self.worker, &self.control, &mut self.state, &mut self.links);
         match waited.unwrap_or_else(|| Err(ClientError::Interrupted)) {
             Ok(places) => Ok(places),
             Err(error) => Err(self.refuse_here(kind, &error).await.into()),

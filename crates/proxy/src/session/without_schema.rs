@@ -6,6 +6,7 @@
 //! schema again, which may be back.
 
 use super::Session;
+use super::facts::leases::lose_backend;
 use super::links::Links;
 use super::state::{Past, Said, SessionState};
 use crate::ending::Ending;
@@ -48,7 +49,7 @@ impl Session {
         }
         if let Some(backend) = self.links.in_use.take() {
             part(backend);
-            self.lose_backend();
+            lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
         }
         self.go_in_schema(hostgroup, Full::TryAgain).await
     }

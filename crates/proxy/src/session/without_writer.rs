@@ -18,6 +18,7 @@ use sql::shape::Effects;
 
 use super::Session;
 use super::decided::Decided;
+use super::facts::leases::lose_backend;
 use super::state::Past;
 use super::stop::Stop;
 use crate::ending::Ending;
@@ -123,7 +124,7 @@ impl Session {
             Err(why) => {
                 // The client is in its transaction as before.
                 if let Some(backend) = self.links.in_use.take() {
-                    self.lose_backend();
+                    lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
                     part(backend);
                 }
                 self.state.status = status;

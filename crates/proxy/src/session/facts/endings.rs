@@ -4,12 +4,20 @@ use crate::control::Control;
 use crate::counted::note_own_error;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use crate::invariant::no_connection;
+use crate::limits::{ERROR_MESSAGE_BYTES_MAX, LINGER_MAX};
+use crate::session::flight::Flight;
+use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::sock::garbled;
 use crate::worker::Worker;
 use session::link::Loss;
 use upstream::Backend;
 use upstream::Progress;
+use wire::Capabilities;
+use wire::Codec as _;
+use wire::frame::HEADER_LEN;
+use wire::packet;
 
 /// The session ends in an answer. Between two packets of it the client can be told why; within
 /// one, anything said would look like a part of it.
@@ -86,4 +94,42 @@ pub(in crate::session) fn lose_other(
     }
     state.past.remove(Past::IN_TRANSACTION);
     Ok(())
+}
+
+/// Reads the backend's error, if it is one, as the last thing that the client hears.
+pub(in crate::session) async fn last_words(
+    worker: &Worker,
+    control: &Control,
+    state: &SessionState,
+    links: &mut Links,
+    answer_seq: Option<u8>,
+) -> Ending {
+    let error = tokio::time::timeout(LINGER_MAX, links.read_error(worker)).await.ok().flatten();
+    let Some(backend) = &links.in_use else { return no_connection() };
+    let server = backend.server().endpoint();
+    let said = error.as_deref().and_then(|packet| error_text(packet.get(HEADER_LEN..)?));
+    let said = said.unwrap_or_else(|| "no error".to_owned());
+    tracing::warn!(%server, said, "a server spoke out of turn; the session ends");
+    match (error, answer_seq) {
+        (Some(packet), _) => Ending::Say { packets: packet.into_boxed_slice(), linger: answer_seq.is_some() },
+        (None, Some(seq)) => interrupted(worker, control, state, &ClientError::server_lost(server), seq),
+        (None, None) => Ending::Silent,
+    }
+}
+
+/// A statement is over, unless it was refused and may be said again: then it goes on, and only
+/// its server rests.
+pub(in crate::session) fn pause_or_end(worker: &Worker, control: &Control, links: &Links, flight: &Flight) {
+    match (&flight.refused, &links.in_use) {
+        (None, _) => control.end_running(worker, links),
+        (Some(_), Some(backend)) => backend.connection().note_answered(),
+        (Some(_), None) => {}
+    }
+}
+
+/// The payload of an ERR packet as the log has it: `error 1053: Server shutdown in progress`.
+pub(in crate::session) fn error_text(payload: &[u8]) -> Option<String> {
+    let error = packet::Err::decode(payload, Capabilities::PROTOCOL_41).ok()?;
+    let message = error.message.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(error.message);
+    Some(format!("error {}: {}", error.code, String::from_utf8_lossy(message)))
 }

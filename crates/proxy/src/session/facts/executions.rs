@@ -1,14 +1,31 @@
 //! What a command changes for those behind it, and how it is written anew.
 
+use super::commands::is_own;
 use crate::control::Control;
+use crate::ending::Ending;
+use crate::session::decided::{Decided, Next};
+use crate::session::facts::causal::may_lack_writes;
+use crate::session::facts::places::{has_to_wait, is_at, shares};
 use crate::session::flight::Flight;
 use crate::session::io::Io;
 use crate::session::links::Links;
-use crate::session::state::SessionState;
+use crate::session::route::NEEDS_LAST_ID;
+use crate::session::state::prepared::{NO_MODES, Prepared, Preparing};
+use crate::session::state::{Past, SessionState};
+use crate::statement::kill::PreparedKill;
+use crate::worker::Worker;
 use command::Command;
 use session::change::Change;
+use session::places::Came;
+use sql::shape::Effects;
+use std::future::poll_fn;
+use std::ops::Range;
+use std::sync::Arc;
+use std::task::Poll;
 use tokio::time::Instant;
 use wire::command::Kind;
+use wire::command::STATEMENT_ID;
+use wire::frame::HEADER_LEN;
 
 /// Takes note of a command for a prepared statement that is being sent to the backend.
 pub(in crate::session) fn note_prepared(
@@ -110,4 +127,186 @@ pub(in crate::session) fn propose(
     if let Some(before) = flight.begin().proposed.replace(change) {
         links.note_left(state, before.marks, None);
     }
+}
+
+/// Sends parts to the backend in use, which knows the statement by this number.
+pub(in crate::session) async fn send_parts(
+    worker: &Worker,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    known_as: u32,
+    mut parts: Vec<u8>,
+) -> Result<(), Ending> {
+    const ID: Range<usize> = HEADER_LEN + STATEMENT_ID.start..HEADER_LEN + STATEMENT_ID.end;
+    let mut rest = &mut parts[..];
+    while let Some(command) = Command::first(rest, state.identity.capabilities) {
+        let len = command.packet().len();
+        note_prepared(state, links, flight, command);
+        if let Some(id) = rest.get_mut(ID) {
+            id.copy_from_slice(&known_as.to_le_bytes());
+        }
+        rest = rest.get_mut(len..).unwrap_or_default();
+    }
+    worker.note_at_server(Kind::SendLongData);
+    poll_fn(|cx| Poll::Ready(links.send(cx, &parts))).await
+}
+
+/// What was decided about the execution that `input` is, if the backend in use has its
+/// statement, maybe from another session, and gets nothing else.
+pub(in crate::session) fn reuse_at_once(
+    worker: &Worker,
+    state: &SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    command: Command<'_>,
+    input: &[u8],
+) -> Option<Decided> {
+    let is_all = command.kind == Kind::StmtExecute && command.is_whole() && command.packet() == input;
+    if !is_all
+        || is_own(worker, state, links, flight, command)
+        || !needs_only_its_statement(worker, state, links, flight, command)
+    {
+        return None;
+    }
+    if state.begins_later() {
+        return None;
+    }
+    let id = command.statement()?;
+    let prepared = state.prepared.as_ref()?.get(id)?;
+    let link = links.state();
+    let place = prepared.at(link);
+    let is_usual = is_usual(prepared, command)
+        && place.is_none_or(|place| place.came != Came::ForOnce)
+        && !prepared.has_other_columns_at(link)
+        && !state.lacks_types(link, command);
+    if !is_usual {
+        return None;
+    }
+    let known_as = place.map(|place| place.statement.id);
+    debug_assert!(
+        known_as.is_none() || !links.is_awaited(),
+        "whoever gets a connection has nothing there yet"
+    );
+    let known_as = if let Some(known_as) = known_as {
+        known_as
+    } else {
+        let typed = state.typed_by(command);
+        links.reuse_statement(state, id, &typed)?
+    };
+    let patch = links.patch(state, command, known_as).ok()?;
+    let decided = flight.as_mut()?.decided.take()?;
+    Some(Decided { patch, ..decided })
+}
+
+/// Whether an execution is all that has to be sent to the backend in use, once its statement is
+/// there.
+pub(in crate::session) fn needs_only_its_statement(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    flight: &Flight,
+    command: Command<'_>,
+) -> bool {
+    flight.decided.as_ref().is_some_and(|decided| {
+        decided.patch.is_none()
+            && is_here(worker, state, links, decided)
+            && comes_alone(worker, state, links, command, decided)
+    })
+}
+
+/// What is kept of a statement that is prepared.
+pub(in crate::session) fn preparing(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+    text: &[u8],
+    decided: &mut Decided,
+) -> Preparing {
+    let kill = PreparedKill::of(text);
+    if kill.is_some() {
+        state.past |= Past::PREPARED_KILL;
+    }
+    let moves =
+        !worker.has_one_way(state) || worker.logs() || shares(worker, control, state, decided.hostgroup());
+    let (digest, mut change) = (decided.digest(), decided.change.take());
+    if let Some(change) = change.as_mut().filter(|_| state.identity.keeps_definitions()) {
+        change.without_definitions();
+    }
+    if let Some(link) = links.state_mut() {
+        link.note_prepared(change.as_deref());
+    }
+    let shown = |digest| {
+        let new = || worker.digest_text(digest, text, decided);
+        worker.counts.digests.text(digest).unwrap_or_else(new)
+    };
+    let digest_text = digest.map(shown).unwrap_or_default();
+    let (modes, meaning) = state.meaning_at(links.at(decided.hostgroup())).unzip();
+    let text = worker.texts.keep(text);
+    let entry = text.as_ref().and_then(|text| {
+        let Worker { ledger, texts, .. } = worker;
+        ledger.entry(&state.caller, text, digest.unwrap_or(0), texts)
+    });
+    Preparing {
+        text,
+        entry,
+        moves,
+        digest,
+        is_rewritten: decided.is_rewritten,
+        plan: decided.plan,
+        modes: modes.unwrap_or(NO_MODES),
+        meaning,
+        digest_text,
+        change: change.map(|change| *change),
+        kill,
+        caller: Arc::clone(&state.caller),
+        screened: decided.screened,
+    }
+}
+
+/// Whether an execution of a statement needs nothing but what is in it: no values that were sent
+/// before, no cursor, no word about the statement before.
+pub(in crate::session) fn is_usual(prepared: &Prepared, command: Command<'_>) -> bool {
+    prepared.unsent.is_empty()
+        && !prepared.is_at_home()
+        && !prepared.what.plan.effects.intersects(Effects::READS_LAST)
+        && !command.opens_cursor()
+}
+
+/// The same, and nothing is to be sent there first.
+pub(in crate::session) fn is_here(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    decided: &Decided,
+) -> bool {
+    is_at(worker, state, links, decided) && !links.has_setup() && !state.begins_later()
+}
+
+/// Whether nothing is to be done before the command, but for bringing its prepared statement.
+#[inline]
+pub(in crate::session) fn comes_alone(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    command: Command<'_>,
+    decided: &Decided,
+) -> bool {
+    if decided.is_cached() {
+        return false;
+    }
+    if command.kind == Kind::StmtPrepare && worker.len_to_complete(command).is_some() {
+        return false;
+    }
+    let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
+    let effects = decided.plan.effects;
+    let asks = links.needs_last_result(state, decided)
+        || effects.intersects(NEEDS_LAST_ID) && !links.has_last_id(state);
+    !(ordered
+        || asks
+        || decided.next == Next::Commit
+        || may_lack_writes(worker, state, links, decided)
+        || has_to_wait(worker, state, command.kind)
+        || links.has_to_prepare(&worker.upstream.kept, state, command, decided))
 }

@@ -8,15 +8,18 @@ use crate::mirror::submit::submit;
 use crate::session::decided::Decided;
 use crate::session::flight::Flight;
 use crate::session::hidden::Batched;
+use crate::session::io::Io;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::session::upload::Upload;
 use crate::state::trackers::told_in;
+use crate::statement::set_use::{SetOf, set_of};
 use crate::worker::Worker;
 use command::Command;
 use observe::digests::Place;
 use observe::rows::NO_HOSTGROUP;
 use observe::running::Measured;
+use observe::running::Paused;
 use observe::running::Traced;
 use reply::compare::Compare;
 use reply::compare::Half;
@@ -24,6 +27,7 @@ use route::Account;
 use route::Branches;
 use route::Route;
 use route::limits::JUDGED_BYTES_MAX;
+use sql::StatementKind;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -233,4 +237,58 @@ pub(in crate::session) fn note_traced_wait(
         let waiting = Traced { waiting_since: Some(since), ..known };
         control.running.trace(waiting);
     }
+}
+
+/// Where a statement in the backlog is counted that the proxy answers itself; nothing if it has
+/// no digest.
+pub(in crate::session) fn place_here(
+    worker: &Worker,
+    io: &mut Io,
+    state: &mut SessionState,
+    flight: &mut Flight,
+    kind: Kind,
+) -> Option<Place> {
+    let digest = flight.digest.filter(|_| kind == Kind::Query)?.get();
+    worker.know_who(state);
+    let who = state.who.as_ref()?;
+    let text = io.command(state.identity.capabilities).map_or(&[][..], |command| command.text());
+    let text = || worker.routing.borrow_mut().shown_of(digest, text).into();
+    worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
+}
+
+/// Counts a command that the backend gets. Of a long one the beginning is there. One that was
+/// `paused` was counted as one of the client's before.
+pub(in crate::session) fn measure(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &Links,
+    command: Command<'_>,
+    decided: &Decided,
+    paused: Option<&Paused>,
+) -> Measured {
+    let kind = command.kind;
+    let own = match paused {
+        Some(paused) => Measured { statement: paused.measured.statement, ..Measured::plain(kind) },
+        None if decided.is_counted => Measured::plain(kind),
+        None => {
+            worker.note_ruling(state, command, decided);
+            worker.note_sighting(state, command, decided);
+            worker.note_uncached(decided);
+            control.measure_as(worker, command, decided.plan.statement())
+        }
+    };
+    if is_question(kind)
+        && let Some(backend) = &links.in_use
+    {
+        backend.connection().note_query();
+    }
+    let place = place(worker, control, state, command, decided);
+    let (digest, log) = (decided.digest(), decided.log());
+    let bytes = u32::try_from(command.payload().len()).unwrap_or(u32::MAX);
+    worker.note_at_server(kind);
+    if own.statement == Some(StatementKind::Set) && set_of(command.text()) == SetOf::Names {
+        worker.counts.note(Counter::ServerSetNames);
+    }
+    Measured { digest, log, place, bytes, ..own }
 }

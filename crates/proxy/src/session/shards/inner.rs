@@ -32,14 +32,14 @@ const REPLY_BYTES_MAX: usize = 1 << 20;
 
 /// A session at a shard.
 #[derive(Debug)]
-pub(super) struct Inner {
+pub(in crate::session) struct Inner {
     /// The shard's hostgroup.
     pub(super) hostgroup: u32,
     /// Which of the sessions of that hostgroup: 0 has the transactions.
     slot: usize,
     /// Its number among all that the outer session has made.
     pub(super) serial: u64,
-    pub(super) session: Box<Session>,
+    pub(in crate::session) session: Box<Session>,
     /// Who the outer session was, and what it had set, when that was taken over.
     followed: Option<(Arc<Caller>, Rc<Settings>)>,
     /// It has written in the transaction that is open.

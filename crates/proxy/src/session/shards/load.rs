@@ -38,6 +38,7 @@ use scatter::Scatter as Replies;
 
 use super::facts::{depends_on_time, has_one_connection, poll_killed, refused_scatter, what};
 use crate::session::facts::endings::{interrupted, unreadable};
+use crate::session::facts::orders::set_slow;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::worker::Worker;
@@ -234,7 +235,7 @@ impl Session {
                     }
                     ready!(self.io.sock.poll_flush(cx))?;
                     // While the client sends it has as much time as an idle one.
-                    self.set_slow();
+                    set_slow(&self.worker, &self.control, &self.state, &self.links);
                     loading.step = Step::Sending;
                 }
                 Step::Sending => {
@@ -244,7 +245,7 @@ impl Session {
                         ready!(self.io.poll_more(cx, &worker.net.scratch)).map_err(|error| {
                             unreadable(&self.worker, &self.control, &self.state, &error, seq)
                         })?;
-                        self.set_slow();
+                        set_slow(&self.worker, &self.control, &self.state, &self.links);
                     }
                     let input = std::mem::take(&mut self.io.backlog);
                     let later = loading.take(&input).map_err(|error| {

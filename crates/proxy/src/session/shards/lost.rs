@@ -9,11 +9,11 @@ use super::role::{Part, Role};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
-use crate::session::facts::places::has_transaction;
+use crate::session::facts::leases::look_at_server;
 
 impl Role {
     /// Inner sessions, if the session has any.
-    fn inner_sessions(&mut self) -> &mut [Inner] {
+    pub(in crate::session) fn inner_sessions(&mut self) -> &mut [Inner] {
         if let Some(Part::Outer(shards)) = self.0.as_deref_mut() { &mut shards.inner } else { &mut [] }
     }
 
@@ -24,25 +24,21 @@ impl Role {
 }
 
 impl Session {
-    /// Servers were switched off: inner sessions leave them, as this one does.
-    pub(in crate::session) fn leave_shards_off(&mut self) -> Result<(), Ending> {
-        for inner in self.links.away.role.inner_sessions() {
-            inner.session.leave_servers_off()?;
-        }
-        self.control.note_transaction(self.worker.now(), has_transaction(&self.state, &self.links));
-        Ok(())
-    }
-
     /// Ends the transaction everywhere if one part of it has ended since the last command. The
     /// client hears of it with its next statement.
     pub(super) async fn heed_lost_shards(&mut self) -> Result<(), Ending> {
         if self.links.away.role.has_transaction() {
             // What a server has closed since then is lost, too.
-            self.look_at_server()?;
+            look_at_server(&self.worker, &self.control, &mut self.state, &mut self.links)?;
             for inner in
                 self.links.away.role.inner_sessions().iter_mut().filter(|one| one.is_in_transaction())
             {
-                inner.session.look_at_server()?;
+                look_at_server(
+                    &inner.session.worker,
+                    &inner.session.control,
+                    &mut inner.session.state,
+                    &mut inner.session.links,
+                )?;
             }
         }
         let inner = self.links.away.role.inner_sessions().iter_mut();

@@ -17,6 +17,7 @@ use super::transaction::error_of;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use crate::session::facts::leases::{look_at_server, lose_backend_for};
 use crate::session::io::Io;
 use crate::sock::Sock;
 use scatter::Scatter as Replies;
@@ -210,7 +211,7 @@ impl Runner {
     /// payload of the error if not.
     async fn close_moment(&mut self) -> Result<Option<Vec<u8>>, Ending> {
         let session = &mut self.inner.session;
-        session.look_at_server()?;
+        look_at_server(&session.worker, &session.control, &mut session.state, &mut session.links)?;
         if let Some(error) = session.state.transaction.rolled_back.take() {
             return Ok(Some(payload_of(&session.state, &error)));
         }
@@ -218,7 +219,13 @@ impl Runner {
         let refused = moment.end(session).await?.err();
         if refused.is_some() {
             // No other session gets a connection with this time.
-            session.lose_backend_for(Gone::Closed)?;
+            lose_backend_for(
+                &session.worker,
+                &session.control,
+                &mut session.state,
+                &mut session.links,
+                Gone::Closed,
+            )?;
         }
         Ok(refused)
     }

@@ -13,6 +13,7 @@ use super::Inner;
 use super::facts::has_one_connection;
 use crate::ending::Ending;
 use crate::session::Session;
+use crate::session::facts::commands::look;
 use crate::session::ids::Look;
 use crate::session::links::Links;
 use crate::session::phase::Phase;
@@ -54,7 +55,8 @@ impl Session {
     /// be done is to have its inner session run it.
     fn known_shard(&mut self, command: Command<'_>, input: &[u8]) -> Option<u32> {
         let is_all = command.is_whole() && command.packet().len() == input.len();
-        let is_plain = command.kind == Kind::Query && self.look(command) == Look::Plain;
+        let is_plain = command.kind == Kind::Query
+            && look(&self.worker, &self.state, &self.links, &self.flight, command) == Look::Plain;
         if !is_all || !is_plain || !is_free_of_home(&self.state, &mut self.links) {
             return None;
         }

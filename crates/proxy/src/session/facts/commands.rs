@@ -1,0 +1,195 @@
+//! What a command needs before it can be sent.
+
+use crate::limits::{BATCHED_BYTES_MAX, EXPLAINED_BYTES_MAX};
+use crate::session::decided::Decided;
+use crate::session::facts::causal::is_bound_to;
+use crate::session::facts::kills::{own_kill, prepared_kill, takes_several_statements};
+use crate::session::flight::Flight;
+use crate::session::hidden::Batched;
+use crate::session::ids::Look;
+use crate::session::io::Io;
+use crate::session::links::Links;
+use crate::session::route::NEEDS_LAST_ID;
+use crate::session::state::{Past, SessionState};
+use crate::statement;
+use crate::statement::{Kill, Own};
+use crate::worker::Worker;
+use command::Command;
+use reply::withhold::Withhold;
+use session::limits::OWN_STATEMENT_BYTES_MAX;
+use session::link::Loss;
+use sql::StatementKind;
+use sql::shape::Effects;
+use std::rc::Rc;
+use upstream::Candidate;
+use wire::Codec as _;
+use wire::StatusFlags;
+use wire::command::Kind;
+use wire::command::ProcessKill;
+use wire::frame::MessageScanner;
+
+/// The command that `input` begins with, which was decided about and waits for a connection, if
+/// it may go out together with others.
+pub(in crate::session) fn batchable(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    flight: &mut Flight,
+    input: &[u8],
+) -> Option<Candidate> {
+    if worker.settings().upstream.statements_together < 2 {
+        return None;
+    }
+    let decided = flight.decided.as_ref().filter(|decided| {
+        decided.plan.kind == StatementKind::Select
+            && decided.is_plain_read()
+            && !decided.plan.effects.intersects(STAYS_ALONE)
+            && decided.change.is_none()
+            && decided.orders.is_none()
+    })?;
+    let digest = decided.digest()?;
+    let is_usual = state.status.contains(StatusFlags::AUTOCOMMIT)
+        && !state.status.contains(StatusFlags::IN_TRANSACTION)
+        && links.away.is_admitted
+        && links.is_unpinned()
+        && state.gtids.is_none()
+        && !flight.taps.compares()
+        && worker.rate_to_client().is_none();
+    let command = Command::first(input, state.identity.capabilities)?;
+    if !matches!(command.kind, Kind::Query | Kind::StmtExecute) {
+        return None;
+    }
+    let is_one =
+        || MessageScanner::new(0).scan(input).is_ok_and(|scanned| scanned.done && scanned.len == input.len());
+    if !is_usual || input.len() > BATCHED_BYTES_MAX || !is_one() {
+        return None;
+    }
+    let batchable = worker.upstream.history.is_known(digest).then(|| candidate(state, command)).flatten();
+    let command = batchable.as_ref().map(|batchable| match batchable.execution {
+        None => Rc::clone(&batchable.command),
+        // Sent once more, it is for whatever connection has it then.
+        Some(_) => input.into(),
+    });
+    flight.begin().batched =
+        Some(Batched { digest, command, begun: None, reply: Withhold::default(), is_marred: false });
+    batchable
+}
+
+/// Whether the command in the backlog is a read that may be sent before its reader has said
+/// that it has writes. Nothing but a reply comes of such a read: it can be dropped.
+///
+/// A reader that lacked writes when it was asked last is asked alone: the read would be run in
+/// vain. So is one that is not waited for, as the reply takes time. The connection may be given
+/// up with the reply: a session that would lose something with it asks alone, too.
+pub(in crate::session) fn may_ask_ahead(
+    worker: &Worker,
+    io: &Io,
+    state: &SessionState,
+    links: &Links,
+    kind: Kind,
+    decided: &Decided,
+) -> bool {
+    let status = state.status;
+    let is_alone = status.contains(StatusFlags::AUTOCOMMIT) && !status.contains(StatusFlags::IN_TRANSACTION);
+    decided.is_split()
+        && decided.is_plain_read()
+        && is_alone
+        && state.trace.is_none()
+        && io.is_one_command(state, kind)
+        && !is_bound_to(state, links, decided.hostgroup())
+        && links.loss(state) == Loss::Nothing
+        && !worker.settings().causal.wait.is_zero()
+        && links.connection().is_some_and(upstream::Connection::may_pipeline)
+        && !links.is_reader_late(worker)
+}
+
+/// Whether a command is not simply forwarded, even when there is a backend.
+pub(in crate::session) fn is_own(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    flight: &Flight,
+    command: Command<'_>,
+) -> bool {
+    matches!(command.kind, Kind::Quit | Kind::ChangeUser)
+        || look(worker, state, links, flight, command) != Look::Plain
+}
+
+/// Looks for connection ids in a command.
+pub(in crate::session) fn look(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    flight: &Flight,
+    command: Command<'_>,
+) -> Look {
+    let may_be_ours = match (command.kind, command.is_there()) {
+        _ if command.payload_len() > own_bytes_max(command) => false,
+        (Kind::ProcessKill | Kind::ProcessInfo, _) | (Kind::StmtPrepare, false) => true,
+        (Kind::StmtExecute, false) => state.past.contains(Past::PREPARED_KILL),
+        (Kind::StmtExecute, true) => prepared_kill(worker, state, command).is_some(),
+        (Kind::Query, true) => statement::may_be_own(command.text()),
+        (Kind::Query, false) => statement::may_become_own(command.text()),
+        (Kind::StmtPrepare, true) => statement::naming::has_id(command.payload()),
+        _ => false,
+    };
+    if !may_be_ours {
+        return Look::Plain;
+    }
+    if !command.is_there() {
+        return Look::Cut;
+    }
+    let ours = match command.kind {
+        Kind::ProcessKill => ProcessKill::decode(command.payload(), command.caps)
+            .map(|command| Kill::connection(command.connection_id))
+            .ok()
+            .filter(Kill::is_of_a_session)
+            .map(Own::Kill),
+        Kind::Query => own_statement(worker, state, command.text()),
+        Kind::StmtExecute => prepared_kill(worker, state, command),
+        Kind::ProcessInfo => Some(Own::Processes { is_full: false }),
+        _ => None,
+    };
+    let ours = ours.filter(|own| !flight.needs_no_more(*own));
+    let ours = ours.or_else(|| links.names_threads(worker, command).then_some(Own::Naming));
+    ours.map_or(Look::Plain, Look::Ours)
+}
+
+/// What the session would send.
+pub(in crate::session) fn candidate(state: &SessionState, command: Command<'_>) -> Option<Candidate> {
+    if command.kind == Kind::Query {
+        return Some(state.candidate(command.packet().into(), None));
+    }
+    let (packet, execution) = state.execution(command)?;
+    Some(state.candidate(packet, Some(Rc::new(execution))))
+}
+
+/// Effects of statements that are not sent together with others, though they may be executed twice.
+pub(in crate::session) const STAYS_ALONE: Effects = NEEDS_LAST_ID.union(Effects::COUNTS_ROWS);
+
+/// What a statement is to the proxy, in this session.
+pub(in crate::session) fn own_statement(worker: &Worker, state: &SessionState, text: &[u8]) -> Option<Own> {
+    match statement::judge(text) {
+        // Where texts are judged, the server gets the client's, and refuses an id that it does
+        // not know.
+        Some(Own::KillAndMore) => {
+            (takes_several_statements(state) && !worker.is_watched(state)).then_some(Own::KillAndMore)
+        }
+        Some(Own::KillOwn(kill)) => Some(Own::Kill(own_kill(state, kill))),
+        own => own,
+    }
+}
+
+/// Bytes of the longest command that is looked at, with the beginning of this one.
+pub(in crate::session) fn own_bytes_max(command: Command<'_>) -> u32 {
+    if command.kind == Kind::Query && statement::begins_like_explain(command.text()) {
+        EXPLAINED_BYTES_MAX
+    } else {
+        OWN_STATEMENT_BYTES_MAX
+    }
+}
+
+/// The text of a command that may name sessions.
+pub(in crate::session) fn naming(command: Command<'_>) -> Option<&[u8]> {
+    matches!(command.kind, Kind::Query | Kind::StmtPrepare).then(|| command.text())
+}

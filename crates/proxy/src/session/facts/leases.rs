@@ -1,0 +1,173 @@
+//! Connections that a session gives up, and those that it loses.
+
+use crate::control::Control;
+use crate::ending::Ending;
+use crate::error::{ClientError, Gone};
+use crate::session::facts::endings::{interrupted, told};
+use crate::session::links::Links;
+use crate::session::state::{Past, SessionState};
+use crate::sock::Input;
+use crate::worker::Worker;
+use session::link::Loss;
+use std::task::Context;
+use std::task::Poll;
+use upstream::Connection;
+use upstream::part;
+use wire::StatusFlags;
+
+/// Those to whom the connection in use is promised do not get it, nor can the session keep it
+/// if they have sent something over it: they look for other ones.
+pub(in crate::session) fn break_promise(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+) {
+    if links.is_promised() {
+        lose_backend(worker, control, state, links);
+    } else if let Some(link) = links.connection_mut() {
+        link.drop_batch();
+    }
+}
+
+/// While no command comes: checks whether the backend closes, or sends something although no
+/// command runs. It is of no use any more then.
+pub(in crate::session) fn poll_idle_backend<T>(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+    cx: &mut Context<'_>,
+) -> Poll<Result<T, Ending>> {
+    match links.in_use.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
+        None | Some(Poll::Pending) => {}
+        Some(Poll::Ready(input)) => lose_idle_backend(worker, control, state, links, input)?,
+    }
+    Poll::Pending
+}
+
+/// Finds out without waiting whether the server of the connection in use has closed it.
+pub(in crate::session) fn look_at_server(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+) -> Result<(), Ending> {
+    match links.connection_mut().and_then(Connection::input) {
+        Some(input) => lose_idle_backend(worker, control, state, links, input),
+        None => Ok(()),
+    }
+}
+
+/// The client has reset its connection: of what was at other servers nothing is left, either.
+/// The connection in use may have what a reset does not take back, and is closed then.
+pub(in crate::session) fn was_reset(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+    closes: bool,
+) {
+    if let Some(link) = links.connection_mut() {
+        link.note_reset();
+    }
+    links.away.idle.clear();
+    links.part_with_others();
+    if closes {
+        // How many rows the reset has changed, of which no other server knows.
+        links.note_ran(state);
+    }
+    if closes && let Some(backend) = links.in_use.take() {
+        part(backend);
+        lose_backend(worker, control, state, links);
+    }
+}
+
+/// Between two commands: the server of the connection in use has closed it, or has sent
+/// something although no command runs.
+pub(in crate::session) fn lose_idle_backend(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+    input: Input,
+) -> Result<(), Ending> {
+    match links.loss(state) {
+        Loss::Session(_) if input == Input::Bytes => Err(Ending::BackendSpoke { answer_seq: None }),
+        loss => give_up_backend(worker, control, state, links, loss, Gone::Closed),
+    }
+}
+
+/// Between two commands: the connection in use is of no use any more.
+pub(in crate::session) fn give_up_backend(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+    loss: Loss,
+    gone: Gone,
+) -> Result<(), Ending> {
+    let Some(backend) = &links.in_use else { return Ok(()) };
+    let server = backend.server().endpoint();
+    match loss {
+        Loss::Nothing => {}
+        Loss::Transaction => {
+            let error = ClientError::transaction_lost(server, gone);
+            state.transaction.rolled_back = Some(Box::new(error));
+        }
+        Loss::Session(pin) => {
+            return Err(told(worker, control, state, &ClientError::session_lost(server, gone, pin), 1));
+        }
+    }
+    lose_backend(worker, control, state, links);
+    // That it was idle before counts on.
+    control.note_transaction(worker.now(), state.in_transaction());
+    Ok(())
+}
+
+/// The connection in use is of no use any more, and a command of the client waits for it: what
+/// is to be said to the client if a transaction is lost with it.
+pub(in crate::session) fn lose_backend_for(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+    gone: Gone,
+) -> Result<Option<ClientError>, Ending> {
+    let Some(backend) = &links.in_use else { return Ok(None) };
+    let server = backend.server().endpoint();
+    let error = match links.loss(state) {
+        Loss::Nothing => None,
+        Loss::Transaction => Some(ClientError::transaction_lost(server, gone)),
+        Loss::Session(pin) => {
+            return Err(interrupted(
+                worker,
+                control,
+                state,
+                &ClientError::session_lost(server, gone, pin),
+                1,
+            ));
+        }
+    };
+    lose_backend(worker, control, state, links);
+    Ok(error)
+}
+
+/// The backend in use is of no use any more. What the session has set stays, and is said at the
+/// next one.
+pub(in crate::session) fn lose_backend(
+    worker: &Worker,
+    control: &Control,
+    state: &mut SessionState,
+    links: &mut Links,
+) {
+    links.drop_in_use();
+    control.about.set_backend(None);
+    state.set_status(state.status & OF_SESSION);
+    state.past.remove(Past::IN_TRANSACTION);
+    control.set_pin(None, worker.now());
+}
+
+/// The status flags that follow from what a session has set: they do not end with a connection.
+pub(in crate::session) const OF_SESSION: StatusFlags =
+    StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);
