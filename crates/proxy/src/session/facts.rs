@@ -1,4 +1,4 @@
-//! Functions over at most three parts of a session, in rooms by topic. They know nothing of
+//! Functions over at most four parts of a session, in rooms by topic. They know nothing of
 //! [`Session`](super::Session): what they say and note depends on these parts alone.
 
 pub(super) mod cache;
