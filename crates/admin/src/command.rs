@@ -16,8 +16,8 @@ pub(crate) use self::orders::Proxysql;
 pub(crate) use self::text::{Statement, unquoted};
 use crate::events::Sink;
 use crate::layers::{Module, Move};
-use crate::plane::Question;
 use crate::who::Rights;
+use observe::plane::Question;
 
 /// A statement that SQLite knows nothing about, other than SHOW and what drivers ask.
 #[derive(Debug, Clone, PartialEq, Eq)]

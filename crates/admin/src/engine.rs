@@ -22,12 +22,12 @@ use self::desk::Desk;
 use self::reader::Reader;
 use crate::answer::{AdminError, Answer};
 use crate::limits::{NICE, QUEUE_MAX, REST_CLIENTS_MAX, SLICE, TIMER_SLACK_NS};
-use crate::plane::DataPlane;
 use crate::settings::Settings;
 use crate::stats::prometheus;
 use crate::store::{Known, Lease, Store};
 use crate::tries::Tries;
 use crate::who::{Rights, Who};
+use observe::plane::DataPlane;
 
 /// How often the thread looks at the time: for history and for those who wait for something.
 const TICK: Duration = Duration::from_secs(1);

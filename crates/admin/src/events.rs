@@ -4,7 +4,7 @@ use querylog::Record;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 
-use crate::plane::DataPlane;
+use observe::plane::DataPlane;
 
 /// Where events are written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -23,8 +23,8 @@ use tokio::time::timeout;
 
 use crate::http::Service;
 use crate::limits::{HEALTH_CLIENTS_MAX, HEALTH_HEADER_BYTES_MAX, HEALTH_TIME_MAX};
-use crate::plane::DataPlane;
 use crate::settings::Settings;
+use observe::plane::DataPlane;
 
 /// Health checks of this proxy.
 #[derive(Clone)]

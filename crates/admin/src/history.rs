@@ -12,8 +12,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params_from_iter};
 
 use self::series::{SERIES, Series};
 use crate::events::Sink;
-use crate::plane::DataPlane;
 use crate::{events, stats};
+use observe::plane::DataPlane;
 
 /// Seconds that samples are kept.
 const SAMPLES_KEPT_S: u64 = 7 * 86_400;
@@ -232,6 +232,7 @@ pub(crate) fn roll_up(connection: &Connection, now: u64) -> rusqlite::Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::common::FakePlane;
 
     #[test]
     fn samples_are_due_after_their_interval() {
@@ -260,77 +261,6 @@ mod tests {
         assert!(cpu().is_some());
     }
 
-    /// A data plane of which only counters are asked.
-    struct Counting;
-
-    impl DataPlane for Counting {
-        fn apply(&self, _: &std::sync::Arc<config::Config>) -> Result<(), crate::plane::NotApplied> {
-            Ok(())
-        }
-        fn check(&self, _: &config::Config) -> Vec<config::RowProblem> {
-            Vec::new()
-        }
-        fn explain(&self, _: &crate::plane::Question) -> Result<crate::plane::Explained, String> {
-            Ok(crate::plane::Explained::default())
-        }
-        fn order(&self, _: crate::plane::Order) -> Result<(), String> {
-            Ok(())
-        }
-        fn kill(&self, _: u32) -> bool {
-            false
-        }
-        fn tls(&self) -> Option<std::sync::Arc<rustls::ServerConfig>> {
-            None
-        }
-        fn globals(&self) -> Vec<(&'static str, u64)> {
-            vec![("Questions", 5), ("Client_Connections_connected", 2), ("MyHGM_myconnpoll_get", 3)]
-        }
-        fn memory(&self) -> Vec<(&'static str, u64)> {
-            vec![("jemalloc_resident", 4096)]
-        }
-        fn processes(&self) -> Vec<observe::rows::SessionStats> {
-            Vec::new()
-        }
-        fn pool(&self, _: bool) -> Vec<observe::rows::ServerStats> {
-            vec![observe::rows::ServerStats { hostgroup: 1, host: "a".to_owned(), ..Default::default() }]
-        }
-        fn free_connections(&self) -> Vec<observe::rows::FreeConnection> {
-            Vec::new()
-        }
-        fn collations(&self) -> Vec<observe::rows::Collation> {
-            Vec::new()
-        }
-
-        fn users(&self) -> Vec<observe::rows::UserConnections> {
-            Vec::new()
-        }
-        fn commands(&self) -> Vec<observe::rows::CommandCounts> {
-            Vec::new()
-        }
-        fn errors(&self, _: bool) -> Vec<observe::rows::ErrorStats> {
-            Vec::new()
-        }
-        fn rule_hits(&self) -> Vec<(i64, u64)> {
-            Vec::new()
-        }
-        fn client_hosts(&self, _: bool) -> Vec<observe::rows::ClientHost> {
-            Vec::new()
-        }
-        fn digests(&self, _: bool, _: bool) -> Vec<observe::rows::DigestStats> {
-            (0..3)
-                .map(|digest| observe::rows::DigestStats { digest, count: 2, ..Default::default() })
-                .collect()
-        }
-        fn forget_digests(&self) {}
-
-        fn accepts(&self) -> bool {
-            true
-        }
-        fn readiness(&self, _: u32) -> Option<Vec<Option<String>>> {
-            None
-        }
-    }
-
     fn count(connection: &Connection, sql: &str) -> i64 {
         connection.query_row(sql, [], |row| row.get(0)).unwrap()
     }
@@ -341,7 +271,7 @@ mod tests {
         let connection = store.connection();
         let start = 1_700_000_000 / HOUR_S * HOUR_S;
         for minute in 0..90 {
-            sample(connection, &INTERVALS, start + minute * 60, &Counting).unwrap();
+            sample(connection, &INTERVALS, start + minute * 60, &FakePlane::default()).unwrap();
         }
         roll_up(connection, start + 90 * 60).unwrap();
         roll_up(connection, start + 91 * 60).unwrap();
@@ -352,11 +282,11 @@ mod tests {
             // The hour that is not over has no row.
             assert_eq!(count(connection, &format!("SELECT COUNT(*) FROM stats_history.{table}_hour")), 1);
         }
-        assert_eq!(count(connection, "SELECT Questions FROM mysql_connections_hour"), 5);
+        assert_eq!(count(connection, "SELECT Questions FROM mysql_connections_hour"), 1_000);
         assert_eq!(count(connection, "SELECT resident FROM system_memory_hour"), 4096);
         assert_eq!(count(connection, "SELECT COUNT(*) FROM history_stats_mysql_connection_pool"), 90);
-        assert_eq!(count(connection, "SELECT COUNT(*) FROM history_mysql_status_variables"), 270);
-        assert_eq!(count(connection, "SELECT COUNT(*) FROM history_mysql_status_variables_lookup"), 3);
+        assert_eq!(count(connection, "SELECT COUNT(*) FROM history_mysql_status_variables"), 630);
+        assert_eq!(count(connection, "SELECT COUNT(*) FROM history_mysql_status_variables_lookup"), 7);
         assert_eq!(count(connection, "SELECT SUM(count_star) FROM history_mysql_query_digest"), 540);
         roll_up(connection, start + SAMPLES_KEPT_S + 86_400).unwrap();
         assert_eq!(count(connection, "SELECT COUNT(*) FROM mysql_connections"), 0);

@@ -2,7 +2,7 @@
 //!
 //! An admin connection's text goes to the one thread that owns SQLite; that thread understands it,
 //! does it, and gives an [`Answer`] back. What it needs of the running proxy it asks a
-//! [`DataPlane`] for.
+//! [`DataPlane`](observe::plane::DataPlane) for.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
@@ -15,6 +15,9 @@ mod boot;
 mod chatter;
 mod checksum;
 mod command;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
 mod engine;
 mod events;
 mod files;
@@ -24,7 +27,6 @@ mod history;
 pub mod http;
 mod layers;
 mod limits;
-mod plane;
 mod port;
 mod program;
 mod random;
@@ -50,7 +52,6 @@ pub use answer::{AdminError, Answer, Cell};
 pub use boot::{BootError, Booted, Claim, Imported, Start, boot, import, saved_in};
 pub use engine::{Asked, Engine};
 pub use layers::{Module, Move};
-pub use plane::{AdminDid, AdminEvent, Check, DataPlane, Explained, NotApplied, Order, Question, ShardCheck};
 pub use port::Port;
 pub use server::Clients;
 pub use settings::Settings;

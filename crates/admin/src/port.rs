@@ -11,11 +11,11 @@ use tokio::task::JoinHandle;
 use crate::answer::AdminError;
 use crate::engine::Engine;
 use crate::health::Health;
-use crate::plane::DataPlane;
 use crate::rest::Rest;
 use crate::server::{Clients, Server};
 use crate::store::Store;
 use crate::{http, scheduler};
+use observe::plane::DataPlane;
 
 /// A running admin port. Dropped, it stops listening; clients that are connected stay.
 #[derive(Debug)]

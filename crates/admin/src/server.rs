@@ -21,8 +21,8 @@ pub use self::clients::Clients;
 use self::listener::Bound;
 use self::shared::Shared;
 use crate::engine::Engine;
-use crate::plane::DataPlane;
 use crate::retry::while_in_use;
+use observe::plane::DataPlane;
 
 /// The listeners of the admin port. Dropped, they close; clients that are connected stay.
 pub(crate) struct Server {

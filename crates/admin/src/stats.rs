@@ -14,9 +14,9 @@ use observe::rows::DigestStats;
 use rusqlite::types::Value;
 
 use crate::answer::AdminError;
-use crate::plane::DataPlane;
 use crate::store::{Filling, Store};
 use crate::who::Rights;
+use observe::plane::DataPlane;
 
 use self::tables::TABLES;
 

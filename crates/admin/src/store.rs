@@ -31,8 +31,8 @@ use rusqlite::Connection;
 
 use crate::answer::{AdminError, Answer};
 use crate::checksum::Checksums;
-use crate::plane::DataPlane;
 use crate::who::Rights;
+use observe::plane::DataPlane;
 
 pub(crate) use filling::Filling;
 pub(crate) use functions::from_unix_time;
@@ -209,7 +209,7 @@ pub(crate) fn now() -> i64 {
 const PROBLEMS_SHOWN: usize = 20;
 
 /// What is wrong with rows, as one error: `what`, then the problems.
-pub(crate) fn refusal(what: &str, problems: &[RowProblem]) -> AdminError {
+pub(crate) fn refusal(what: &str, problems: &[impl ToString]) -> AdminError {
     let mut shown: Vec<String> = problems.iter().take(PROBLEMS_SHOWN).map(ToString::to_string).collect();
     if let Some(more) = problems.len().checked_sub(PROBLEMS_SHOWN).filter(|more| *more > 0) {
         shown.push(format!("and {more} more problems"));

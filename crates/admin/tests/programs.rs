@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use admin::{Answer, DataPlane, Module, Move, Port, Store};
+use admin::{Answer, Module, Move, Port, Store};
 use common::FakePlane;
 use config::Address;
+use observe::plane::DataPlane;
 use tokio::runtime::{Builder, Runtime};
 
 /// A running admin port. Dropped in this order.

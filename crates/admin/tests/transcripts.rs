@@ -13,8 +13,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use admin::{Answer, DataPlane, Engine, Rights, Store, VERSION, Who};
+use admin::{Answer, Engine, Rights, Store, VERSION, Who};
 use common::FakePlane;
+use observe::plane::DataPlane;
 
 #[test]
 fn answers_are_as_written() {

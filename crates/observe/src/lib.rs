@@ -7,6 +7,7 @@
 //! - [`document`]: documents about sessions;
 //! - [`log_limit`]: messages that are logged once in a while only;
 //! - [`logs`]: the logs, and what the configuration says about them;
+//! - [`plane`]: what the control plane asks the data plane;
 //! - [`rows`]: the rows of statistics, which the control plane reads;
 //! - [`running`]: the statement that a session runs.
 
@@ -21,6 +22,7 @@ pub mod document;
 pub mod limits;
 pub mod log_limit;
 pub mod logs;
+pub mod plane;
 pub mod rows;
 pub mod running;
 

@@ -6,9 +6,10 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Instant;
 
-use admin::{Booted, DataPlane, Port};
+use admin::{Booted, Port};
 use anyhow::Context as _;
 use config::{Config, Loaded, LogFormat, Protocol, Strictness};
+use observe::plane::{DataPlane, Order};
 use proxy::Proxy;
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use tokio::runtime::{Builder, Handle};
@@ -22,7 +23,7 @@ use crate::log::Log;
 use crate::notify::{Manager, Phase};
 use crate::overrides::Overrides;
 use crate::pidfile::PidFile;
-use crate::plane::{Plane, Wish};
+use crate::program::Program;
 
 /// Threads of the runtime that accepts clients and does what must not stop a worker.
 const CONTROL_THREADS: usize = 2;
@@ -156,7 +157,7 @@ fn serve_with(mut launch: Launch, log: &mut Log, started: Instant) -> anyhow::Re
     let outcome = control.block_on(run(booted, overrides, control.handle(), log, beside, started))?;
     // Not waiting for what still runs there: sessions are over, or are to be cut off.
     control.shutdown_background();
-    if outcome == Wish::Restart {
+    if outcome == Order::Restart {
         // Returns only if it cannot be done. Sockets and files are closed by the system.
         let mut arguments = std::env::args_os();
         let mut command = Command::new(program?);
@@ -178,16 +179,16 @@ async fn run(
     log: &Log,
     beside: bool,
     started: Instant,
-) -> anyhow::Result<Wish> {
+) -> anyhow::Result<Order> {
     // Before anything listens, so that no signal can come too early.
     let mut signals = Signals::new()?;
     let manager = Manager::find();
     let config = overrides.effective(store.config());
-    let start = if beside { Proxy::start_beside } else { Proxy::start };
-    let proxy = start(&config, control)?;
-    let (sender, mut wishes) = unbounded_channel();
+    let (sender, mut orders) = unbounded_channel();
     let admins = overrides.admin.clone();
-    let plane: Arc<dyn DataPlane> = Arc::new(Plane::new(proxy.remote(), log.clone(), overrides, sender));
+    let program = Arc::new(Program { log: log.clone(), overrides, orders: sender });
+    let proxy = Proxy::start(&config, control, program, beside)?;
+    let plane: Arc<dyn DataPlane> = Arc::new(proxy.remote());
     store.attach(Arc::clone(&plane));
     let port = Port::start_at(store, &plane, control, admins).context("the admin port cannot be opened")?;
     port.save_first().await.context("the configuration cannot be saved in datadir")?;
@@ -196,31 +197,35 @@ async fn run(
     announce(&proxy, &port, &config, started);
     look_at_shards(&plane, &config)?;
     manager.tell(Phase::Ready);
-    let wish = loop {
+    let end = loop {
         tokio::select! {
             order = signals.next() => match order {
-                Order::Reload => tokio::task::block_in_place(|| {
+                Order::ReloadTls => tokio::task::block_in_place(|| {
                     manager.tell(Phase::Reloading);
-                    proxy.reload_tls();
+                    if let Err(error) = plane.order(order) {
+                        tracing::error!(%error, "TLS stays as it was");
+                    }
                     manager.tell(Phase::Ready);
                 }),
-                Order::FlushLogs => tokio::task::block_in_place(|| {
-                    log.reopen();
-                    proxy.flush_logs();
-                }),
-                Order::End => break Wish::End,
+                Order::FlushLogs => match tokio::task::block_in_place(|| plane.order(order)) {
+                    Ok(()) => tracing::info!(
+                        "the query log and the slow log go on in new files, where there are any"
+                    ),
+                    Err(error) => tracing::error!(%error, "new files are begun when that is over"),
+                },
+                _ => break order,
             },
-            Some(wish) = wishes.recv() => break wish,
+            Some(order) = orders.recv() => break order,
         }
     };
-    if wish != Wish::Restart {
+    if end != Order::Restart {
         manager.tell(Phase::Stopping);
     }
-    if wish == Wish::Exit {
+    if end == (Order::Shutdown { slow: false }) {
         tracing::warn!(sessions = proxy.sessions(), "ended at once, as an admin wants it");
         proxy.cut_off().await;
         port.close().end().await;
-        return Ok(wish);
+        return Ok(end);
     }
     tracing::info!(sessions = proxy.sessions(), "shutting down; a second signal ends at once");
     // So that another process can listen there, as it can where clients connect, run what the
@@ -233,7 +238,7 @@ async fn run(
         () = signals.end() => tracing::warn!("ended at once"),
     }
     admins.end().await;
-    Ok(wish)
+    Ok(end)
 }
 
 /// Logs what is wrong with the tables of the layout at their servers, on a thread of its own: no
@@ -302,17 +307,6 @@ fn forbid_core_files() {
     }
 }
 
-/// What a signal asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
-    /// SIGTERM or Ctrl-C: to end.
-    End,
-    /// SIGHUP: to read certificates, keys and authorities again.
-    Reload,
-    /// SIGUSR1: to begin new files of the logs.
-    FlushLogs,
-}
-
 /// The signals that the proxy obeys.
 struct Signals {
     terminate: Signal,
@@ -332,18 +326,19 @@ impl Signals {
         })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next one: SIGTERM and Ctrl-C end the process, SIGHUP has the files of TLS read
+    /// again, SIGUSR1 begins new files of the logs.
     async fn next(&mut self) -> Order {
         tokio::select! {
-            _ = self.terminate.recv() => Order::End,
-            _ = self.interrupt.recv() => Order::End,
-            _ = self.hangup.recv() => Order::Reload,
+            _ = self.terminate.recv() => Order::Shutdown { slow: true },
+            _ = self.interrupt.recv() => Order::Shutdown { slow: true },
+            _ = self.hangup.recv() => Order::ReloadTls,
             _ = self.user.recv() => Order::FlushLogs,
         }
     }
 
     /// Waits for SIGTERM or Ctrl-C.
     async fn end(&mut self) {
-        while self.next().await != Order::End {}
+        while self.next().await != (Order::Shutdown { slow: true }) {}
     }
 }

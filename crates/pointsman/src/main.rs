@@ -12,7 +12,7 @@ mod overrides;
 #[cfg(test)]
 mod pages;
 mod pidfile;
-mod plane;
+mod program;
 mod proxysql;
 
 use std::process::ExitCode;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use cache::Seen;
 use config::{Address, Listener, Protocol, User};
+use observe::plane::Question;
 use planner::plan::Plan;
 use route::{Account, Caller, Explanation, Pairs, Peek, Session, Verdict};
 
@@ -21,45 +22,19 @@ use crate::routing::{Circumstances, Reading};
 use shards::Planned;
 use upstream::candidates;
 
-/// A session that does not exist. What is not said is guessed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Assumed {
-    /// The user; else the first one that clients may log in as.
-    pub user: Option<String>,
-    /// The current schema; else what a client gets that names none.
-    pub schema: Option<String>,
-    /// The client's address; else 127.0.0.1.
-    pub client: Option<String>,
-    /// The port that the client connected to; else that of the first listener for MySQL clients.
-    pub port: Option<u16>,
-}
-
-/// Why a statement is not explained.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ExplainError {
-    /// No user can send a statement.
-    #[error("there is no active user that clients may log in as")]
-    NoUser,
-    /// This user cannot.
-    #[error("there is no active user `{0}` that clients may log in as")]
-    UnknownUser(String),
-    /// There are only blanks and comments.
-    #[error("EXPLAIN ROUTE needs a statement to explain")]
-    NoStatement,
-}
-
 impl Remote {
-    /// What would become of `text` in a session that has just begun: outside a transaction, with
-    /// autocommit.
-    pub fn explain(&self, assumed: &Assumed, text: &[u8]) -> Result<Explanation, ExplainError> {
+    /// What would become of a statement in a session that has just begun: outside a transaction,
+    /// with autocommit.
+    pub(crate) fn explain_route(&self, assumed: &Question) -> Result<Explanation, String> {
+        let text = assumed.statement.as_bytes();
         let snapshot = self.shared.snapshot();
         let user = match &assumed.user {
             Some(name) => snapshot.client_user(|user| user.username == *name),
             None => snapshot.client_user(|_| true),
         };
         let user = user.ok_or_else(|| match &assumed.user {
-            Some(name) => ExplainError::UnknownUser(name.clone()),
-            None => ExplainError::NoUser,
+            Some(name) => format!("there is no active user `{name}` that clients may log in as"),
+            None => "there is no active user that clients may log in as".to_owned(),
         })?;
         let fallback = Some(&snapshot.variables.default_schema);
         let schema = assumed.schema.as_ref().or(user.default_schema.as_ref()).or(fallback);
@@ -109,7 +84,7 @@ impl Remote {
         let peek = |_| self.peek(text, user.username.as_bytes(), schema).map_or(Peek::Unseen, Peek::Stored);
         let sent = branch.as_ref().and_then(|branch| branch.text.as_deref()).unwrap_or(text);
         let explanation = explain(&snapshot.routes, sent, true, &at, &candidates, &must_see, &peek);
-        let mut explanation = explanation.ok_or(ExplainError::NoStatement)?;
+        let mut explanation = explanation.ok_or("EXPLAIN ROUTE needs a statement to explain")?;
         if let Some(planned) = planned {
             planned.explain(&mut explanation);
         }

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use planner::define::{Answer, Finding, Reader, Survey, TableDefinition, survey, table_statement};
+use observe::plane::ShardCheck;
+use planner::define::{Answer, Reader, Survey, TableDefinition, survey, table_statement};
 use shard::{Layout, Node};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -14,15 +15,6 @@ use wire::rows::cells;
 use crate::asking::Asking;
 use crate::limits::{DEFINITIONS_BYTES_MAX, DEFINITIONS_WAIT_MAX, HOSTGROUPS_ASKED_MAX};
 use crate::worker::Worker;
-
-/// What servers say of the tables of a layout.
-#[derive(Debug, Default)]
-pub struct Inspected {
-    /// Findings for which the layout is not to be used.
-    pub problems: Vec<Finding>,
-    /// What concerns single statements, and servers that were not asked.
-    pub warnings: Vec<String>,
-}
 
 /// Numbers of a table in the layout and of a node in the table.
 type Place = (usize, usize);
@@ -36,7 +28,7 @@ struct Answers {
 
 /// Asks for all tables of a layout, all servers at the same time, and judges them. Takes
 /// [`DEFINITIONS_WAIT_MAX`] at most.
-pub(crate) async fn inspect(worker: Rc<Worker>, layout: Arc<Layout>) -> Inspected {
+pub(crate) async fn inspect(worker: Rc<Worker>, layout: Arc<Layout>) -> ShardCheck {
     let deadline = Instant::now() + DEFINITIONS_WAIT_MAX;
     let answers: Rc<RefCell<Answers>> = Rc::default();
     let mut warnings = Vec::new();
@@ -61,7 +53,7 @@ pub(crate) async fn inspect(worker: Rc<Worker>, layout: Arc<Layout>) -> Inspecte
     }
     warnings.sort_unstable();
     let mut answers = answers.take();
-    let mut inspected = Inspected { problems: Vec::new(), warnings };
+    let mut inspected = ShardCheck { problems: Vec::new(), warnings };
     for (number, table) in layout.tables().iter().enumerate() {
         let nodes = 0..table.nodes().len();
         let found = nodes.map(|node| answers.found.remove(&(number, node)).unwrap_or(Answer::Unknown));
@@ -71,7 +63,7 @@ pub(crate) async fn inspect(worker: Rc<Worker>, layout: Arc<Layout>) -> Inspecte
             inspected.warnings.push(warning);
         }
         inspected.warnings.extend(warnings.iter().map(ToString::to_string));
-        inspected.problems.extend(problems);
+        inspected.problems.extend(problems.iter().map(ToString::to_string));
     }
     inspected
 }

@@ -37,7 +37,6 @@ mod listener;
 mod listeners;
 mod mail;
 mod mirror;
-mod not_applied;
 mod patience;
 mod proxy;
 mod queueing;
@@ -63,19 +62,13 @@ use ::session::{addresses, door, error, limit, relations, state, statement, text
 use net::{exchange, keys, names, random, relay, sock, throttle, tls};
 use observe::{clock, counts, document, log_limit, logs};
 
-pub use ::monitor::Check;
 pub use descriptors::too_few_descriptors;
-pub use explain::{Assumed, ExplainError};
-pub use inspection::Inspected;
 pub use listeners::ListenError;
 pub use net::random::gather_entropy;
 #[cfg(feature = "memory")]
 pub use net::sock::memory;
 pub use net::tls::{TlsError, check as check_tls};
-pub use not_applied::ApplyError;
-pub use planner::define::Finding;
 pub use proxy::{Proxy, StartError};
-pub use querylog::{AuditEvent, AuditRecord, LateError, Port};
 pub use remote::Remote;
-pub use route::{Explanation, RuleError};
-pub use routing::routes::{check as check_rules, problem as rule_problem};
+pub use route::RuleError;
+pub use routing::routes::check as check_rules;

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use config::{Address, Config, Protocol};
+use observe::plane::Process;
 use route::RuleError;
 use tokio::runtime::Handle;
 
@@ -13,8 +14,8 @@ use crate::keys::Keys;
 use crate::limits::{CUT_OFF_MAX, END_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners, bind};
 use crate::names;
-use crate::not_applied::listed;
 use crate::remote::Remote;
+use crate::routing::routes;
 use crate::shared::Shared;
 use crate::tls::{Tls, TlsError};
 use crate::worker::{self, Inbox, Message};
@@ -52,19 +53,22 @@ pub enum StartError {
     Rules(Vec<RuleError>),
 }
 
+/// All errors in one sentence.
+pub(crate) fn listed(errors: &[RuleError]) -> String {
+    let one = |error| routes::problem(error).to_string();
+    errors.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
 impl Proxy {
-    /// Binds all listeners and starts the workers; `control` runs what is not a session.
-    pub fn start(config: &Arc<Config>, control: &Handle) -> Result<Self, StartError> {
-        Self::start_with(config, control, false)
-    }
-
-    /// The same beside other processes that were started in this way: they listen on the same TCP
-    /// ports (`SO_REUSEPORT`), and the system spreads new clients over them.
-    pub fn start_beside(config: &Arc<Config>, control: &Handle) -> Result<Self, StartError> {
-        Self::start_with(config, control, true)
-    }
-
-    fn start_with(config: &Arc<Config>, control: &Handle, beside: bool) -> Result<Self, StartError> {
+    /// Binds all listeners and starts the workers; `control` runs what is not a session. Processes
+    /// that are started `beside` each other listen on the same TCP ports (`SO_REUSEPORT`), and the
+    /// system spreads new clients over them.
+    pub fn start(
+        config: &Arc<Config>,
+        control: &Handle,
+        process: Arc<dyn Process>,
+        beside: bool,
+    ) -> Result<Self, StartError> {
         let tls = Tls::new(config)?;
         let bound = bind(&config.listeners, beside)?;
         let keys = Keys::new(control);
@@ -83,7 +87,7 @@ impl Proxy {
         let workers: Arc<[Inbox]> = workers.into();
         let _runtime = control.enter();
         let listeners = Listeners::start(bound, beside, &shared, &workers);
-        let remote = Remote::new(shared, workers, listeners, control);
+        let remote = Remote::new(shared, workers, listeners, control, process);
         Ok(Self { remote, workers: threads, monitor })
     }
 
@@ -101,25 +105,6 @@ impl Proxy {
     /// Sessions that are open or being opened.
     pub fn sessions(&self) -> usize {
         self.remote.workers.iter().map(Inbox::sessions).sum()
-    }
-
-    /// Reads the files of TLS again. New connections use what is in them; if something is wrong
-    /// with them, all stays as it was, and the log says what. Blocks while files are read.
-    pub fn reload_tls(&self) {
-        match self.remote.reload_tls() {
-            Ok(certificate) => tracing::info!(certificate, "the files of TLS were read again"),
-            Err(error) => tracing::error!(%error, "TLS stays as it was"),
-        }
-    }
-
-    /// Begins new files of the query log and the slow log. Blocks while files are opened.
-    pub fn flush_logs(&self) {
-        match self.remote.flush_logs() {
-            Ok(()) => {
-                tracing::info!("the query log and the slow log go on in new files, where there are any");
-            }
-            Err(error) => tracing::error!(%error, "new files are begun when that is over"),
-        }
     }
 
     /// Stops accepting, closes idle clients with error 1053, lets transactions finish for

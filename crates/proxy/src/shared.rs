@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use cache::Cache;
 use config::{Config, Endpoint, Protocol};
+use observe::plane::NotApplied;
 use pool::{Pool, Quota, Share};
 use route::{CacheDefaults, RuleError};
 
@@ -23,10 +24,9 @@ use crate::hosts::Hosts;
 use crate::keys::Keys;
 use crate::logs::LogWriters;
 use crate::names::{Keeping, Names};
-use crate::not_applied::ApplyError;
 use crate::refusals::Refusals;
 use crate::relations::Definitions;
-use crate::routing::routes::Routes;
+use crate::routing::routes::{Routes, problem};
 use crate::sequences::Sequences;
 use crate::siblings::Siblings;
 use crate::snapshot::Snapshot;
@@ -184,9 +184,11 @@ impl Shared {
     }
 
     /// Makes what `config` needs. Nothing is changed by it.
-    pub(crate) fn prepare(&self, config: &Arc<Config>) -> Result<Prepared, ApplyError> {
-        let tls = self.upstream.tls.prepare(config)?;
-        let snapshot = Snapshot::new(config, Some(&self.snapshot())).map_err(ApplyError::Rules)?;
+    pub(crate) fn prepare(&self, config: &Arc<Config>) -> Result<Prepared, NotApplied> {
+        let tls = self.upstream.tls.prepare(config);
+        let tls = tls.map_err(|error| NotApplied::Because(error.to_string()))?;
+        let rows = |errors: Vec<RuleError>| NotApplied::Rows(errors.iter().map(problem).collect());
+        let snapshot = Snapshot::new(config, Some(&self.snapshot())).map_err(rows)?;
         Ok(Prepared { snapshot: Arc::new(snapshot), tls })
     }
 

@@ -21,7 +21,7 @@ use crate::arrival::{Arrival, Guest, Stream};
 use crate::counts::{fingerprints, report};
 use crate::keys::Keys;
 use crate::memory::{End, pair};
-use crate::not_applied::{ApplyError, listed};
+use crate::proxy::listed;
 use crate::random::Dice;
 use crate::routing::Routing;
 use crate::shared::Shared;
@@ -29,6 +29,7 @@ use crate::sock::Sock;
 use crate::tls::Tls;
 use crate::worker::{Inbox, Message, Worker};
 use observe::digests::report::Sums;
+use observe::plane::NotApplied;
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, DigestStats, ErrorStats,
     FreeConnection, GtidStats, HostgroupTimes, InjectionStats, ServerEvent, ServerStats, SessionStats,
@@ -143,9 +144,8 @@ impl Stage {
         self.shared.watching.records.checks(check)
     }
 
-    /// Uses another configuration from now on, as [`Remote::apply`](crate::Remote::apply) makes
-    /// workers do.
-    pub fn apply(&self, config: Config) -> Result<(), ApplyError> {
+    /// Uses another configuration from now on, as [`Remote`](crate::Remote) makes workers do.
+    pub fn apply(&self, config: Config) -> Result<(), NotApplied> {
         let prepared = self.shared.prepare(&Arc::new(config))?;
         let (snapshot, _) = self.shared.commit(prepared);
         self.worker.configure(Arc::clone(&snapshot), Some(Routing::new(&snapshot.routes)));
@@ -237,7 +237,7 @@ impl Stage {
         self.shared.hosts.list(false)
     }
 
-    /// Ends the session with this connection id, as [`Remote::kill`](crate::Remote::kill) does.
+    /// Ends the session with this connection id, as [`Remote`](crate::Remote) does.
     pub fn kill(&self, id: u32) -> bool {
         self.shared.directory.kill_any(id)
     }

@@ -6,9 +6,20 @@ use std::sync::Arc;
 use config::{
     Address, Config, Listener, QueryRule, ReplicationHostgroups, Server, ServerStatus, User, UserAttributes,
 };
-use proxy::{Assumed, ExplainError, Proxy};
+use observe::plane::{DataPlane as _, Order, Process, Question};
+use proxy::Proxy;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
+
+/// A process that does nothing.
+#[derive(Debug)]
+struct Idle;
+
+impl Process for Idle {
+    fn order(&self, _: Order) -> Result<(), String> {
+        Ok(())
+    }
+}
 
 /// A writer and two readers, one of which is not in use; a user with hints and one without.
 fn config() -> Config {
@@ -62,15 +73,15 @@ fn config() -> Config {
 }
 
 /// Asks a proxy with this configuration. An answer is the steps, a line each.
-fn ask(config: &Config, questions: &[(Assumed, &str)]) -> Vec<Result<Vec<String>, ExplainError>> {
+fn ask(config: &Config, questions: &[(Question, &str)]) -> Vec<Result<Vec<String>, String>> {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let (control, (end, ended)) = (runtime.handle().clone(), oneshot::channel::<()>());
     let thread = std::thread::spawn(move || runtime.block_on(ended));
-    let proxy = Proxy::start(&Arc::new(config.clone()), &control).unwrap();
+    let proxy = Proxy::start(&Arc::new(config.clone()), &control, Arc::new(Idle), false).unwrap();
     let remote = proxy.remote();
     let answers = questions.iter().map(|(assumed, text)| {
-        let explanation = remote.explain(assumed, text.as_bytes())?;
-        Ok(explanation.rows().into_iter().map(|row| row.join(" | ")).collect())
+        let question = Question { statement: (*text).to_owned(), ..assumed.clone() };
+        Ok(remote.explain(&question)?.steps.into_iter().map(|row| row.join(" | ")).collect())
     });
     let answers = answers.collect();
     control.block_on(proxy.drain());
@@ -79,8 +90,8 @@ fn ask(config: &Config, questions: &[(Assumed, &str)]) -> Vec<Result<Vec<String>
     answers
 }
 
-fn as_user(name: &str) -> Assumed {
-    Assumed { user: Some(name.to_owned()), port: Some(6033), ..Assumed::default() }
+fn as_user(name: &str) -> Question {
+    Question { user: Some(name.to_owned()), port: Some(6033), ..Question::default() }
 }
 
 const EXPECTED: [&str; 28] = [
@@ -116,11 +127,11 @@ const EXPECTED: [&str; 28] = [
 
 #[test]
 fn the_steps_of_a_decision() {
-    let elsewhere = Assumed {
+    let elsewhere = Question {
         schema: Some("other".to_owned()),
         client: Some("10.0.0.7".to_owned()),
         port: Some(6034),
-        ..Assumed::default()
+        ..Question::default()
     };
     let questions = [
         (as_user("app"), "SELECT a FROM t WHERE b = 5"),
@@ -137,7 +148,7 @@ fn a_listener_may_have_decided() {
     let mut config = config();
     config.listeners[0].role = config::Role::ReadOnly;
     // That of a port that no listener has says nothing.
-    let questions = [(Assumed::default(), "DELETE FROM t"), (as_user("app"), "DELETE FROM t")];
+    let questions = [(Question::default(), "DELETE FROM t"), (as_user("app"), "DELETE FROM t")];
     let answers = ask(&config, &questions);
     let destinations: Vec<String> =
         answers.into_iter().flat_map(Result::unwrap).filter(|line| line.starts_with("destination")).collect();
@@ -153,9 +164,12 @@ fn a_listener_may_have_decided() {
 #[test]
 fn what_cannot_be_explained() {
     let nothing = [(as_user("app"), ""), (as_user("app"), " /* a */ -- b"), (as_user("gone"), "SELECT 1")];
-    let unknown = ExplainError::UnknownUser("gone".to_owned());
-    let expected = [Err(ExplainError::NoStatement), Err(ExplainError::NoStatement), Err(unknown)];
-    assert_eq!(ask(&config(), &nothing), expected);
+    let none = "EXPLAIN ROUTE needs a statement to explain";
+    let unknown = "there is no active user `gone` that clients may log in as";
+    assert_eq!(ask(&config(), &nothing), [none, none, unknown].map(|why| Err(why.to_owned())));
     let config = Config { users: Vec::new().into(), ..config() };
-    assert_eq!(ask(&config, &[(Assumed::default(), "SELECT 1")]), [Err(ExplainError::NoUser)]);
+    assert_eq!(
+        ask(&config, &[(Question::default(), "SELECT 1")]),
+        [Err("there is no active user that clients may log in as".to_owned())]
+    );
 }

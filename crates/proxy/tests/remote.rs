@@ -5,10 +5,21 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use config::{Address, Config, Listener};
+use observe::plane::{DataPlane as _, Order, Process};
 use proxy::{Proxy, Remote};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use wire::{Capabilities, Codec as _, packet};
+
+/// A process that does nothing.
+#[derive(Debug)]
+struct Idle;
+
+impl Process for Idle {
+    fn order(&self, _: Order) -> Result<(), String> {
+        Ok(())
+    }
+}
 
 /// A proxy without servers that listens on a port of its own choice.
 struct Running {
@@ -33,7 +44,7 @@ fn start() -> Running {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let (control, (end, ended)) = (runtime.handle().clone(), oneshot::channel());
     std::thread::spawn(move || runtime.block_on(ended).unwrap_err());
-    let proxy = Proxy::start(&Arc::new(config()), &control).unwrap();
+    let proxy = Proxy::start(&Arc::new(config()), &control, Arc::new(Idle), false).unwrap();
     let Address::Tcp(address) = proxy.addresses()[0].0 else { panic!("a TCP listener") };
     let remote = proxy.remote();
     Running { control, _end: end, proxy, remote, address }
@@ -76,16 +87,19 @@ fn listeners_close_and_open() {
     let running = start();
     let mut before = TcpStream::connect(running.address).unwrap();
     before.read_exact(&mut [0; 4]).unwrap();
-    assert!(running.remote.pause() && running.remote.is_paused());
-    assert!(!running.remote.pause(), "already");
+    assert!(running.remote.accepts());
+    running.remote.order(Order::Pause).unwrap();
+    assert!(!running.remote.accepts());
+    assert_eq!(running.remote.order(Order::Pause).unwrap_err(), "it is already paused");
     assert_eq!(running.version().unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
     before.read_exact(&mut [0; 10]).unwrap();
     before.set_nonblocking(true).unwrap();
     while before.read(&mut [0; 100]).is_ok_and(|n| n > 0) {}
     let end = before.read(&mut [0; 1]);
     assert_eq!(end.unwrap_err().kind(), io::ErrorKind::WouldBlock, "it goes on");
-    assert!(running.remote.resume().unwrap() && !running.remote.is_paused());
-    assert!(!running.remote.resume().unwrap(), "already");
+    running.remote.order(Order::Resume).unwrap();
+    assert!(running.remote.accepts());
+    assert_eq!(running.remote.order(Order::Resume).unwrap_err(), "it is not paused");
     running.version().unwrap();
     running.end();
 }
@@ -93,13 +107,13 @@ fn listeners_close_and_open() {
 #[test]
 fn addresses_that_were_taken_meanwhile_are_told() {
     let running = start();
-    assert!(running.remote.pause());
+    running.remote.order(Order::Pause).unwrap();
     let taken = std::net::TcpListener::bind(running.address).unwrap();
-    let error = running.remote.resume().unwrap_err();
-    assert_eq!(error.to_string(), format!("cannot listen on {}", running.address));
-    assert!(running.remote.is_paused());
+    let error = running.remote.order(Order::Resume).unwrap_err();
+    assert!(error.starts_with(&format!("cannot listen on {}: ", running.address)), "{error}");
+    assert!(!running.remote.accepts());
     drop(taken);
-    assert!(running.remote.resume().unwrap());
+    running.remote.order(Order::Resume).unwrap();
     running.end();
 }
 
@@ -110,5 +124,5 @@ fn nothing_happens_to_a_proxy_that_has_ended() {
     running.end();
     remote.apply(&Arc::new(config())).unwrap();
     assert!(!remote.kill(1 << 30));
-    assert!(!remote.pause(), "listeners are closed");
+    remote.order(Order::Pause).expect_err("listeners are closed");
 }

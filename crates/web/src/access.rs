@@ -1,11 +1,14 @@
 //! Who sends a request: a cookie of a login, or user and password with each request.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use admin::{AdminDid, AdminEvent, Login, Try, basic};
+use admin::{Login, Try, basic};
 use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, ORIGIN};
 use hyper::{HeaderMap, StatusCode};
+use observe::clock::unix_us;
+use querylog::{AuditEvent, AuditRecord, Port};
 use tokio::task::spawn_blocking;
 
 use crate::origin::Origin;
@@ -113,22 +116,20 @@ pub(crate) async fn check_password(
         Ok(Err(refused)) => refused,
         Err(_) => return Err(Refusal::busy()),
     };
-    audit(site, AdminDid::FailToConnect, &name, origin, refused.to_string());
+    audit(site, AuditEvent::ConnectErr, &name, origin, &refused.to_string());
     // The same words for an account of this machine only: its password must not be told as right.
     let message = "wrong user or password, or an account that logs in on the proxy's machine only";
     Err(Refusal::new(StatusCode::UNAUTHORIZED, "wrong_login", message))
 }
 
 /// Tells the audit log what a client did.
-pub(crate) fn audit(site: &Site, did: AdminDid, user: &str, origin: Origin, why: String) {
-    site.plane.audit(&AdminEvent {
-        did,
-        id: 0,
-        user: user.to_owned(),
-        client: Some((origin.client, 0).into()),
+pub(crate) fn audit(site: &Site, event: fn(Port) -> AuditEvent, user: &str, origin: Origin, why: &str) {
+    site.plane.audit(AuditRecord {
+        user: user.as_bytes().into(),
+        client: SocketAddr::from((origin.client, 0)).to_string().into(),
         tls: origin.is_tls,
-        age: Duration::ZERO,
-        why,
+        extra: why.into(),
+        ..AuditRecord::of(event(Port::Admin), unix_us(), 0)
     });
 }
 

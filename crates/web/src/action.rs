@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use admin::{AdminDid, Answer, Module};
+use admin::{Answer, Module};
 use hyper::StatusCode;
+use querylog::AuditEvent;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -35,7 +36,7 @@ pub(crate) async fn act(
     tracing::info!(user = %who.user, client = %origin.client, statement, "an admin acts on the page");
     if viewer.cookie.is_none() {
         // No login of the form was told before.
-        access::audit(site, AdminDid::Connect, &who.user, origin, String::new());
+        access::audit(site, AuditEvent::ConnectOk, &who.user, origin, "");
     }
     let mut asked = site.engine.ask(who, statement.clone());
     // A statement that changes something is finished, whether or not the client waits.

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use admin::Question;
 use hyper::StatusCode;
+use observe::plane::Question;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 

@@ -40,7 +40,8 @@ mod work;
 
 use std::sync::Arc;
 
-use admin::{DataPlane, Engine};
+use admin::Engine;
+use observe::plane::DataPlane;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;

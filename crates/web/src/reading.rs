@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use admin::DataPlane;
+use observe::plane::DataPlane;
 use observe::rows::{ErrorStats, HostgroupStats, ServerEvent, ServerStats};
 
 use crate::clock::unix_ms;

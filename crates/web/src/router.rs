@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use admin::AdminDid;
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     ALLOW, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE,
 };
 use hyper::{Method, Request, StatusCode};
+use querylog::AuditEvent;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -204,14 +204,14 @@ async fn log_in(site: &Arc<Site>, origin: Origin, fields: &Fields) -> Result<Vie
     let settings = site.settings.borrow().clone();
     let entry = site.logins().begin(login.clone(), keys, Instant::now(), |login| settings.has(login));
     tracing::info!(user = %login.who.user, client = %origin.client, "an account logs in to the page");
-    access::audit(site, AdminDid::Connect, &login.who.user, origin, String::new());
+    access::audit(site, AuditEvent::ConnectOk, &login.who.user, origin, "");
     Ok(Viewer { login, cookie: Some((cookie, entry)) })
 }
 
 fn log_out(site: &Site, viewer: &Viewer, origin: Origin) -> Reply {
     if let Some((cookie, _)) = &viewer.cookie {
         site.logins().end(cookie);
-        access::audit(site, AdminDid::Quit, &viewer.login.who.user, origin, String::new());
+        access::audit(site, AuditEvent::Quit, &viewer.login.who.user, origin, "");
     }
     let mut reply = reply(StatusCode::NO_CONTENT, "text/plain", Bytes::new());
     set_cookie(&mut reply, origin, "", 0);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use admin::DataPlane;
+use observe::plane::DataPlane;
 use observe::rows::SessionStats;
 use serde_json::{Value, json};
 

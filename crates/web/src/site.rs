@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use admin::{DataPlane, Engine, Settings};
+use admin::{Engine, Settings};
+use observe::plane::DataPlane;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 

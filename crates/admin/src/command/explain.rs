@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use super::{Command, Statement};
-use crate::plane::Question;
+use observe::plane::Question;
 
 /// What may stand in front of the statement.
 const USAGE: &str = "the syntax is: POINTSMAN EXPLAIN ROUTE [USER name] [SCHEMA name] [CLIENT address] [PORT number] [FORMAT=JSON] statement";

@@ -19,11 +19,11 @@ use crate::events::Sink;
 use crate::history::History;
 use crate::layers::{Module, Move};
 use crate::limits::PULLS_MAX;
-use crate::plane::{DataPlane, Order, Question};
 use crate::settings::Settings;
 use crate::store::{Known, Store};
 use crate::who::Who;
 use crate::{VERSION, events, hint, history, show, stats};
+use observe::plane::{DataPlane, Order, Question};
 
 /// The state of the thread.
 pub(super) struct Desk {
@@ -211,10 +211,7 @@ impl Desk {
             Command::Ignored(why) => Answer::Ok { affected: 0, info: format!("WARNING: {why}") },
             Command::SaveDigests => self.save_digests(),
             Command::DumpEvents(sink) => self.dump_events(sink),
-            Command::TruncateDigests => {
-                self.plane.forget_digests();
-                Answer::done()
-            }
+            Command::TruncateDigests => self.carry_out(Order::ForgetDigests),
             // Workers need no waking.
             Command::SignalThreads => Answer::done(),
             Command::CacheAdvise => stats::advice::advise(&*self.plane),
@@ -225,8 +222,8 @@ impl Desk {
                 self.renew_settings();
                 answer
             }
-            Command::ResumeDdl(id) => carried_out(self.plane.resume_ddl(id)),
-            Command::ForgetDdl(id) => carried_out(self.plane.forget_ddl(id)),
+            Command::ResumeDdl(id) => self.carry_out(Order::ResumeDdl(id)),
+            Command::ForgetDdl(id) => self.carry_out(Order::ForgetDdl(id)),
             Command::PullVersion { .. } => AdminError::new("PULL VERSION waits elsewhere").into(),
         }
     }
@@ -306,8 +303,12 @@ impl Desk {
         Answer::done()
     }
 
+    /// OK, or why an order is not carried out.
     fn carry_out(&self, order: Order) -> Answer {
-        carried_out(self.plane.order(order))
+        match self.plane.order(order) {
+            Ok(()) => Answer::done(),
+            Err(error) => AdminError::new(error).into(),
+        }
     }
 
     /// Closes or opens the listeners; an error of the data plane goes on after "it".
@@ -394,14 +395,6 @@ pub(super) fn explain(plane: &dyn DataPlane, question: &Question, json: bool) ->
                 .map(|step| step.map(|cell| Some(cell.into_bytes())).into())
                 .collect(),
         },
-        Err(error) => AdminError::new(error).into(),
-    }
-}
-
-/// OK, or why an order is not carried out.
-fn carried_out(done: Result<(), String>) -> Answer {
-    match done {
-        Ok(()) => Answer::done(),
         Err(error) => AdminError::new(error).into(),
     }
 }

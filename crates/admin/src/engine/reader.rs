@@ -11,11 +11,11 @@ use super::{Job, Reply, Request, stopped};
 use crate::answer::{AdminError, Answer};
 use crate::chatter::{self, Chatter, Facts};
 use crate::command::{Command, Statement};
-use crate::plane::DataPlane;
 use crate::settings::Settings;
 use crate::store::{Known, Lease, Statistics};
 use crate::who::{Rights, Who};
 use crate::{VERSION, hint, show, stats};
+use observe::plane::DataPlane;
 
 /// The state of the thread.
 pub(super) struct Reader {

@@ -7,8 +7,8 @@ use config::{Config, Draft, Row};
 
 use super::Module;
 use crate::answer::{AdminError, Answer};
-use crate::plane::{DataPlane, NotApplied, ShardCheck};
 use crate::store::{Store, refusal, set_version};
+use observe::plane::{DataPlane, NotApplied, ShardCheck};
 
 /// Variables that are used when the proxy starts, and not again.
 const AT_START: [&str; 3] = ["interfaces", "threads", "stacksize"];

@@ -156,7 +156,7 @@ async fn check(
         Ok(attempt) => attempt,
         Err(left) => {
             let error = too_many(left);
-            trail.note_refusal(claim.user, claim.is_change(), error.message.clone());
+            trail.note_refusal(claim.user, claim.is_change(), &error.message);
             connection.send_off(&error).await;
             return None;
         }
@@ -173,7 +173,7 @@ async fn check(
     tracing::debug!(peer = %connection.peer, user = %String::from_utf8_lossy(claim.user), "an admin was refused");
     let error = access_denied(claim.user, connection.peer, given);
     let only_local = known.filter(|_| account.is_none()).map(|known| local_only(&known.user));
-    trail.note_refusal(claim.user, claim.is_change(), only_local.unwrap_or_else(|| error.message.clone()));
+    trail.note_refusal(claim.user, claim.is_change(), only_local.as_deref().unwrap_or(&error.message));
     connection.send_off(&error).await;
     None
 }

@@ -8,8 +8,8 @@ use tokio::sync::watch;
 
 use super::clients::Clients;
 use crate::engine::Engine;
-use crate::plane::DataPlane;
 use crate::settings::Settings;
+use observe::plane::DataPlane;
 
 /// What the tasks of all clients share.
 pub(super) struct Shared {

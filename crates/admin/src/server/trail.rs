@@ -3,11 +3,14 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use observe::clock::unix_us;
+use observe::micros;
+use observe::plane::DataPlane;
+use querylog::{AuditEvent, AuditRecord, Port};
 use tokio::time::Instant;
 
 use super::connection::Peer;
 use super::shared::Shared;
-use crate::plane::{AdminDid, AdminEvent, DataPlane};
 
 /// One client's way through the port. Dropped, it says that the connection has ended.
 pub(super) struct Trail {
@@ -43,33 +46,36 @@ impl Trail {
     /// The client is in as this user; `again` if it was in before as another one.
     pub(super) fn note_user(&mut self, user: &str, again: bool) {
         user.clone_into(&mut self.user);
-        self.note(if again { AdminDid::ChangeUser } else { AdminDid::Connect }, String::new());
+        self.note(if again { AuditEvent::ChangeUserOk } else { AuditEvent::ConnectOk }, user.as_bytes(), "");
     }
 
     /// The client was refused as this user, and told why.
-    pub(super) fn note_refusal(&self, user: &[u8], again: bool, why: String) {
-        let did = if again { AdminDid::FailToChangeUser } else { AdminDid::FailToConnect };
-        let user = String::from_utf8_lossy(user).into_owned();
-        self.plane.audit(&AdminEvent { user, ..self.event(did, why) });
+    pub(super) fn note_refusal(&self, user: &[u8], again: bool, why: &str) {
+        let user = String::from_utf8_lossy(user);
+        let event = if again { AuditEvent::ChangeUserErr } else { AuditEvent::ConnectErr };
+        self.note(event, user.as_bytes(), why);
     }
 
     /// The client says goodbye.
     pub(super) fn note_quit(&self) {
-        self.note(AdminDid::Quit, String::new());
+        self.note(AuditEvent::Quit, self.user.as_bytes(), "");
     }
 
-    fn note(&self, did: AdminDid, why: String) {
-        self.plane.audit(&self.event(did, why));
-    }
-
-    fn event(&self, did: AdminDid, why: String) -> AdminEvent {
-        let Self { id, client, tls, .. } = *self;
-        AdminEvent { did, id, user: self.user.clone(), client, tls, age: self.began.elapsed(), why }
+    fn note(&self, event: fn(Port) -> AuditEvent, user: &[u8], why: &str) {
+        let event = event(Port::Admin);
+        self.plane.audit(AuditRecord {
+            user: user.into(),
+            client: self.client.map(|client| client.to_string()).unwrap_or_default().into(),
+            tls: self.tls,
+            extra: why.into(),
+            lifetime_us: matches!(event, AuditEvent::Close(_)).then(|| micros(self.began.elapsed())),
+            ..AuditRecord::of(event, unix_us(), self.id)
+        });
     }
 }
 
 impl Drop for Trail {
     fn drop(&mut self) {
-        self.note(AdminDid::Leave, String::new());
+        self.note(AuditEvent::Close, self.user.as_bytes(), "");
     }
 }

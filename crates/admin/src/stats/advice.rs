@@ -3,7 +3,7 @@
 use cache::advice::Advice;
 
 use crate::answer::{AdminError, Answer};
-use crate::plane::DataPlane;
+use observe::plane::DataPlane;
 
 const COLUMNS: [&str; 9] = [
     "digest",

@@ -5,7 +5,7 @@ use cache::stats::RowKey;
 use rusqlite::types::Value;
 
 use super::tables::{Row, number, text};
-use crate::plane::DataPlane;
+use observe::plane::DataPlane;
 
 /// A row for each rule and digest, those with the most hits first.
 pub(super) fn rows(plane: &dyn DataPlane, reset: bool) -> Vec<Row> {

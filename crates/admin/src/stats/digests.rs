@@ -7,9 +7,9 @@ use rusqlite::types::Value;
 
 use super::listed::{Found, Listed, lossy};
 use super::tables::{Row, number, text};
-use crate::plane::DataPlane;
 use crate::store::Filling;
 use crate::tables::{DIGEST_LATENCY, DIGESTS, DIGESTS_RESET};
+use observe::plane::DataPlane;
 
 /// Gives those of the tables that are among `names` their rows, all from one reading: what is reset
 /// is lost.

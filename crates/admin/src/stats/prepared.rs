@@ -8,10 +8,10 @@ use rusqlite::types::Value;
 use super::listed::{Found, Listed, lossy};
 use super::literals::without_literals;
 use super::tables::{number, text};
-use crate::plane::DataPlane;
 use crate::store::Filling;
 use crate::tables::PREPARED_STATEMENTS;
 use crate::who::Rights;
+use observe::plane::DataPlane;
 
 /// Gives the table its rows, if it is among `names`.
 pub(super) fn refresh(names: &[String], to: &mut Filling<'_>, plane: &dyn DataPlane) {

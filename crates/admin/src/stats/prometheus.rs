@@ -18,8 +18,8 @@ use self::metrics::{
 };
 use crate::VERSION;
 use crate::answer::Answer;
-use crate::plane::DataPlane;
 use crate::store::Known;
+use observe::plane::DataPlane;
 
 /// The variables among the metrics.
 pub(crate) fn variable_names() -> impl Iterator<Item = &'static str> {

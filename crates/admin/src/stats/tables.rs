@@ -15,8 +15,8 @@ use observe::rows::{
 use rusqlite::types::Value;
 
 use super::cached;
-use crate::plane::{Check, DataPlane};
 use crate::store::from_unix_time;
+use observe::plane::{Check, DataPlane};
 
 /// A row of any of them.
 pub(super) type Row = Vec<Value>;

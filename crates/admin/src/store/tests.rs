@@ -4,133 +4,20 @@ mod disk;
 mod layers;
 mod safety;
 
-use crate::plane::{Explained, NotApplied, Question};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use config::Config;
-use observe::rows::{
-    ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, FreeConnection, ServerStats, SessionStats,
-    UserConnections,
-};
-use rustls::ServerConfig;
+use observe::plane::DataPlane;
 
 use super::Store;
 use crate::answer::Answer;
+use crate::common::FakePlane;
 use crate::layers::{Module, Move};
-use crate::plane::{DataPlane, Order};
 use crate::who::Rights;
 
-/// A data plane that takes every configuration, unless it is told not to.
-#[derive(Debug, Default)]
-struct Plane {
-    applied: Mutex<Vec<Arc<Config>>>,
-    refuses: AtomicBool,
-}
-
-impl Plane {
-    /// The configuration that was applied last.
-    fn last(&self) -> Arc<Config> {
-        Arc::clone(self.applied.lock().unwrap().last().unwrap())
-    }
-
-    fn count(&self) -> usize {
-        self.applied.lock().unwrap().len()
-    }
-}
-
-impl DataPlane for Plane {
-    fn apply(&self, config: &Arc<Config>) -> Result<(), NotApplied> {
-        if self.refuses.load(Ordering::Relaxed) {
-            return Err(NotApplied::Because("not today".to_owned()));
-        }
-        self.applied.lock().unwrap().push(Arc::clone(config));
-        Ok(())
-    }
-
-    fn check(&self, _: &Config) -> Vec<config::RowProblem> {
-        Vec::new()
-    }
-
-    fn explain(&self, _: &Question) -> Result<Explained, String> {
-        Err("there is nothing to explain".to_owned())
-    }
-
-    fn order(&self, _: Order) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn kill(&self, _: u32) -> bool {
-        false
-    }
-
-    fn tls(&self) -> Option<Arc<ServerConfig>> {
-        None
-    }
-
-    fn globals(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
-    }
-
-    fn memory(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
-    }
-
-    fn processes(&self) -> Vec<SessionStats> {
-        Vec::new()
-    }
-
-    fn pool(&self, _: bool) -> Vec<ServerStats> {
-        Vec::new()
-    }
-
-    fn free_connections(&self) -> Vec<FreeConnection> {
-        Vec::new()
-    }
-
-    fn collations(&self) -> Vec<Collation> {
-        Vec::new()
-    }
-
-    fn users(&self) -> Vec<UserConnections> {
-        Vec::new()
-    }
-
-    fn commands(&self) -> Vec<CommandCounts> {
-        Vec::new()
-    }
-
-    fn errors(&self, _: bool) -> Vec<ErrorStats> {
-        Vec::new()
-    }
-
-    fn rule_hits(&self) -> Vec<(i64, u64)> {
-        Vec::new()
-    }
-
-    fn client_hosts(&self, _: bool) -> Vec<ClientHost> {
-        Vec::new()
-    }
-
-    fn digests(&self, _: bool, _: bool) -> Vec<DigestStats> {
-        Vec::new()
-    }
-
-    fn forget_digests(&self) {}
-
-    fn accepts(&self) -> bool {
-        true
-    }
-
-    fn readiness(&self, _: u32) -> Option<Vec<Option<String>>> {
-        None
-    }
-}
-
 /// A store in memory with a plane.
-fn store() -> (Store, Arc<Plane>) {
+fn store() -> (Store, Arc<FakePlane>) {
     let mut store = Store::open(None).unwrap();
-    let plane = Arc::new(Plane::default());
+    let plane = Arc::new(FakePlane::default());
     store.attach(Arc::clone(&plane) as Arc<dyn DataPlane>);
     (store, plane)
 }

@@ -2,18 +2,21 @@
 
 #![allow(dead_code, reason = "every test file uses its part")]
 
+use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use admin::{AdminEvent, Check, DataPlane, Explained, NotApplied, Order, Question, ShardCheck};
 use config::{Config, RowProblem};
+use observe::plane::{Check, DataPlane, Explained, NotApplied, Order, Question, ShardCheck};
 use observe::rows::{
-    CandidateStats, CheckStats, ClientHost, Collation, CommandCounts, DigestStats, ErrorStats,
-    FreeConnection, HostgroupStats, NO_HOSTGROUP, ServerEvent, ServerStats, SessionStats, ShardDdl,
+    AuroraCheckStats, AuroraFailover, CandidateStats, Census, CheckStats, ClientHost, Collation,
+    CommandCounts, DigestStats, ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes,
+    InjectionStats, MemberStats, NO_HOSTGROUP, ServerEvent, ServerStats, SessionStats, ShardDdl,
     StatementStats, Times, UserConnections,
 };
+use querylog::{AuditRecord, Record};
 use rustls::ServerConfig;
 
 /// The only session that it has.
@@ -29,10 +32,10 @@ pub(crate) const BUG: u32 = 13;
 pub(crate) struct FakePlane {
     /// The orders that it was given.
     pub(crate) orders: Mutex<Vec<Order>>,
-    /// How many configurations were applied.
-    pub(crate) applied: AtomicUsize,
-    /// How often counters were reset.
-    pub(crate) resets: AtomicUsize,
+    /// The configurations that were applied.
+    pub(crate) applied: Mutex<Vec<Arc<Config>>>,
+    /// Whether it takes no configuration.
+    pub(crate) refuses: AtomicBool,
     /// What clients of the admin port are offered.
     pub(crate) tls: Option<Arc<ServerConfig>>,
     paused: AtomicBool,
@@ -41,7 +44,7 @@ pub(crate) struct FakePlane {
     /// How often digests or sessions were listed.
     pub(crate) lists: AtomicUsize,
     /// What clients of the admin port did.
-    pub(crate) audited: Mutex<Vec<AdminEvent>>,
+    pub(crate) audited: Mutex<Vec<AuditRecord>>,
     /// What happened to servers.
     pub(crate) server_events: Mutex<Vec<ServerEvent>>,
     /// Digests in place of the usual two.
@@ -51,8 +54,13 @@ pub(crate) struct FakePlane {
 }
 
 impl FakePlane {
-    fn reset(&self, reset: bool) {
-        self.resets.fetch_add(usize::from(reset), Ordering::Relaxed);
+    /// The configuration that was applied last.
+    pub(crate) fn last(&self) -> Arc<Config> {
+        Arc::clone(self.applied.lock().unwrap().last().unwrap())
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.applied.lock().unwrap().len()
     }
 }
 
@@ -62,7 +70,10 @@ impl DataPlane for FakePlane {
         if !problems.is_empty() {
             return Err(NotApplied::Rows(problems));
         }
-        self.applied.fetch_add(1, Ordering::Relaxed);
+        if self.refuses.load(Ordering::Relaxed) {
+            return Err(NotApplied::Because("not today".to_owned()));
+        }
+        self.applied.lock().unwrap().push(Arc::clone(config));
         Ok(())
     }
 
@@ -83,13 +94,8 @@ impl DataPlane for FakePlane {
         let (apart, nowhere): (Vec<_>, Vec<_>) = tables
             .filter(|table| ["apart", "nowhere"].contains(&table.name.as_str()))
             .partition(|table| table.name == "apart");
-        let problem = |message: &str| RowProblem {
-            table: String::new(),
-            row: String::new(),
-            message: message.to_owned(),
-        };
         ShardCheck {
-            problems: apart.iter().map(|_| problem("table shop.apart, hostgroup 2: it differs")).collect(),
+            problems: apart.iter().map(|_| "table shop.apart, hostgroup 2: it differs".to_owned()).collect(),
             warnings: nowhere.iter().map(|_| "table shop.nowhere: no server has it".to_owned()).collect(),
         }
     }
@@ -109,14 +115,6 @@ impl DataPlane for FakePlane {
         vec![node(1, "done", ""), node(2, "failed", "1205: Lock wait timeout exceeded")]
     }
 
-    fn resume_ddl(&self, id: u64) -> Result<(), String> {
-        if id == 3 { Ok(()) } else { Err(format!("there is no definition with the id {id}")) }
-    }
-
-    fn forget_ddl(&self, id: u64) -> Result<(), String> {
-        self.resume_ddl(id)
-    }
-
     fn explain(&self, question: &Question) -> Result<Explained, String> {
         if question.user.as_deref() == Some("nobody") {
             return Err("there is no active user `nobody`".to_owned());
@@ -128,8 +126,8 @@ impl DataPlane for FakePlane {
         })
     }
 
-    fn audit(&self, event: &AdminEvent) {
-        self.audited.lock().unwrap().push(event.clone());
+    fn audit(&self, record: AuditRecord) {
+        self.audited.lock().unwrap().push(record);
     }
 
     fn order(&self, order: Order) -> Result<(), String> {
@@ -142,6 +140,9 @@ impl DataPlane for FakePlane {
                 Err("it is not paused".to_owned())
             }
             Order::ReloadTls => Err("no certificate".to_owned()),
+            Order::ResumeDdl(id) | Order::ForgetDdl(id) if id != 3 => {
+                Err(format!("there is no definition with the id {id}"))
+            }
             _ => Ok(()),
         }
     }
@@ -192,8 +193,7 @@ impl DataPlane for FakePlane {
         }]
     }
 
-    fn pool(&self, reset: bool) -> Vec<ServerStats> {
-        self.reset(reset);
+    fn pool(&self, _: bool) -> Vec<ServerStats> {
         vec![ServerStats {
             hostgroup: 2,
             host: "127.0.0.2".to_owned(),
@@ -265,8 +265,7 @@ impl DataPlane for FakePlane {
         stats
     }
 
-    fn errors(&self, reset: bool) -> Vec<ErrorStats> {
-        self.reset(reset);
+    fn errors(&self, _: bool) -> Vec<ErrorStats> {
         let of_server = ErrorStats {
             hostgroup: 2,
             host: "127.0.0.2".to_owned(),
@@ -297,14 +296,12 @@ impl DataPlane for FakePlane {
         vec![(1, 4), (100, 0)]
     }
 
-    fn client_hosts(&self, reset: bool) -> Vec<ClientHost> {
-        self.reset(reset);
+    fn client_hosts(&self, _: bool) -> Vec<ClientHost> {
         vec![ClientHost { address: [127, 0, 0, 3].into(), errors: 2, last: Duration::from_micros(9) }]
     }
 
-    fn digests(&self, reset: bool, latency: bool) -> Vec<DigestStats> {
+    fn digests(&self, _: bool, latency: bool) -> Vec<DigestStats> {
         self.lists.fetch_add(1, Ordering::Relaxed);
-        self.reset(reset);
         if let Some(digests) = &*self.digests.lock().unwrap() {
             return digests.clone();
         }
@@ -350,10 +347,6 @@ impl DataPlane for FakePlane {
         vec![writes, reads]
     }
 
-    fn forget_digests(&self) {
-        self.reset(true);
-    }
-
     fn checks(&self, kind: Check) -> Vec<CheckStats> {
         let of_ping = self.checks.lock().unwrap().clone();
         if kind == Check::Ping { of_ping } else { Vec::new() }
@@ -387,5 +380,53 @@ impl DataPlane for FakePlane {
             3 => Some(Vec::new()),
             _ => None,
         }
+    }
+
+    fn certificate_end(&self) -> Option<u64> {
+        None
+    }
+
+    fn members(&self) -> Option<Vec<MemberStats>> {
+        None
+    }
+
+    fn aurora_checks(&self) -> Vec<AuroraCheckStats> {
+        Vec::new()
+    }
+
+    fn aurora_failovers(&self) -> Vec<AuroraFailover> {
+        Vec::new()
+    }
+
+    fn server_event_counts(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    fn hostgroup_times(&self) -> Vec<HostgroupTimes> {
+        Vec::new()
+    }
+
+    fn census(&self) -> Census {
+        Census::default()
+    }
+
+    fn take_events(&self) -> VecDeque<Box<Record>> {
+        VecDeque::new()
+    }
+
+    fn put_back_events(&self, _: VecDeque<Box<Record>>) {}
+
+    fn cache_sources(&self) -> Vec<cache::SourceRow> {
+        Vec::new()
+    }
+
+    fn flush_cache(&self, _: &cache::Flush) {}
+
+    fn injections(&self) -> Vec<InjectionStats> {
+        Vec::new()
+    }
+
+    fn gtids(&self) -> Vec<GtidStats> {
+        Vec::new()
     }
 }

@@ -11,9 +11,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use admin::{DataPlane, Module, Move, Port, Store};
+use admin::{Module, Move, Port, Store};
 use common::FakePlane;
 use config::Address;
+use observe::plane::DataPlane;
 use testkit::client::{CAPABILITIES, Client, ClientError, Options};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

@@ -76,7 +76,7 @@ pub fn check(config: &Config) -> Vec<RowProblem> {
 }
 
 /// A rule that cannot be used, as problems of rows are told.
-pub fn problem(error: &RuleError) -> RowProblem {
+pub(crate) fn problem(error: &RuleError) -> RowProblem {
     let RuleError { rule_id, column, message } = error;
     RowProblem {
         table: "mysql_query_rules".to_owned(),

@@ -147,7 +147,7 @@ fn c13_writes_go_to_the_writer_and_reads_to_discovered_replicas() {
         world.gone.borrow_mut().clear();
         world.readers.replace(vec![("a", "1")]);
         until(&stage, 1, "a.x", "JOINED").await;
-        let checks = stage.checks(proxy::Check::Aurora);
+        let checks = stage.checks(observe::plane::Check::Aurora);
         assert!(checks.iter().any(|check| check.details.len() == 6), "{checks:?}");
         let (checks, failovers) = stage.aurora();
         let writers: Vec<&str> = failovers.iter().map(|failover| failover.host.as_str()).collect();

@@ -34,7 +34,7 @@ fn c12_a_replica_that_lags_gets_no_reads() {
         world.lags("b", Some("3"));
         sleep(ms(1_100)).await;
         assert_eq!((status(&stage, 0, "b"), events(&stage).len()), (Some("ONLINE"), 2));
-        assert_eq!(stage.checks(proxy::Check::Lag).last().and_then(|check| check.value), Some(3));
+        assert_eq!(stage.checks(observe::plane::Check::Lag).last().and_then(|check| check.value), Some(3));
     });
 }
 

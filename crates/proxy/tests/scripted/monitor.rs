@@ -20,7 +20,7 @@ fn c23_a_server_that_denies_the_monitor_is_not_shunned() {
         let mut client = log_in(&stage).await;
         say(&mut client, "INSERT 1").await;
         assert_eq!(world.told("INSERT 1"), ["a:3306"], "servers are where their rows are");
-        let checks = stage.checks(proxy::Check::Connect);
+        let checks = stage.checks(observe::plane::Check::Connect);
         assert!(checks.len() > 200, "{}", checks.len());
         let error = checks[0].error.as_deref().unwrap_or_default();
         assert!(error.contains("Access denied for user 'monitor'") && checks[0].took_us == 0, "{error}");
@@ -62,7 +62,7 @@ fn c23_half_the_answers_lost_shun_no_server() {
         world.lossy.set(true);
         sleep(Duration::from_mins(5)).await;
         assert_eq!(events(&stage), []);
-        let pings = stage.checks(proxy::Check::Ping);
+        let pings = stage.checks(observe::plane::Check::Ping);
         let lost = pings.iter().filter(|ping| ping.error.is_some()).count();
         assert!(lost > 50 && lost < pings.len() * 2 / 3, "{lost} of {}", pings.len());
     });

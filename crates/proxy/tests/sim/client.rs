@@ -127,7 +127,7 @@ impl Player {
             }
             Step::Reload => {
                 if let Err(error) = self.stage.apply(self.world.other_config()) {
-                    self.fail(error);
+                    self.fail(format!("{error:?}"));
                 }
             }
             Step::Kill { client, only_query } => return self.kill(pair, client, only_query).await,

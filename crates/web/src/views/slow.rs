@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
-use admin::{Check, DataPlane};
+use observe::plane::{Check, DataPlane};
 use serde_json::{Value, json};
 
 use crate::facts::Known;

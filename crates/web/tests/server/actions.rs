@@ -1,6 +1,8 @@
 //! What admins may do, and others may not.
 
-use admin::{AdminDid, Answer, Order};
+use admin::Answer;
+use observe::plane::Order;
+use querylog::{AuditEvent, Port};
 
 use super::client::{Reply, Request};
 use super::common::SESSION;
@@ -64,9 +66,12 @@ async fn an_action_needs_the_token_and_the_statement() {
     assert_eq!(*site.plane.orders.lock().unwrap(), [Order::Pause]);
     let told = || {
         let audited = site.plane.audited.lock().unwrap();
-        audited.iter().map(|event| (event.did, event.user.clone())).collect::<Vec<_>>()
+        audited
+            .iter()
+            .map(|event| (event.event, String::from_utf8_lossy(&event.user).into_owned()))
+            .collect::<Vec<_>>()
     };
-    let connected = |user: &str| (AdminDid::Connect, user.to_owned());
+    let connected = |user: &str| (AuditEvent::ConnectOk(Port::Admin), user.to_owned());
     assert_eq!(told(), ["admin", "radmin"].map(connected), "logins with the form");
     let again = as_user(&site, ADMIN, pause).await;
     assert_eq!(again.refusal(), (409, "failed".to_owned()));

@@ -13,9 +13,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use admin::{Answer, DataPlane, Module, Move, Port, Rights, Store, Who};
+use admin::{Answer, Module, Move, Port, Rights, Store, Who};
 use client::{Reply, Request};
 use common::FakePlane;
+use observe::plane::DataPlane;
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use web::Web;

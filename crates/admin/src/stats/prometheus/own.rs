@@ -9,8 +9,8 @@ use observe::rows::{HostgroupStats, ServerEvent, Times};
 
 use super::metrics::Kind::{Counter, Gauge};
 use super::{Out, shifted};
-use crate::plane::DataPlane;
 use crate::store::Known;
+use observe::plane::DataPlane;
 
 /// Writes all of them. `globals` are the rows of `stats_mysql_global`.
 pub(super) fn put(plane: &dyn DataPlane, known: &Known, globals: &[(&str, u64)], out: &mut Out) {

@@ -169,7 +169,7 @@ fn one_user_is_loaded_alone() {
     store.sql("INSERT INTO mysql_users (username) VALUES ('a'),('b')");
     assert_eq!(shown(store.load_user("a", "tester")), "OK 0");
     let names =
-        |plane: &Plane| plane.last().users.iter().map(|user| user.username.clone()).collect::<Vec<_>>();
+        |plane: &FakePlane| plane.last().users.iter().map(|user| user.username.clone()).collect::<Vec<_>>();
     assert_eq!(names(&plane), ["a"]);
     store.sql("DELETE FROM mysql_users");
     assert_eq!(shown(store.load_user("a", "tester")), "OK 0");
