@@ -3,9 +3,9 @@
 
 use std::net::IpAddr;
 
+use net::random;
 use wire::auth::{Credential, NONCE_LEN};
 
-use crate::random;
 use crate::who::{Rights, Who};
 
 /// Names that may log in from this machine only: their passwords are in every manual.

@@ -12,12 +12,13 @@ mod pointsman;
 mod refused;
 mod text;
 
+use observe::plane::Question;
+
 pub(crate) use self::orders::Proxysql;
 pub(crate) use self::text::{Statement, unquoted};
 use crate::events::Sink;
 use crate::layers::{Module, Move};
 use crate::who::Rights;
-use observe::plane::Question;
 
 /// A statement that SQLite knows nothing about, other than SHOW and what drivers ask.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,9 +11,11 @@ use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use config::Config;
+use net::clock::unix_s;
+use observe::plane::DataPlane;
 use rusqlite::types::Value;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -27,7 +29,6 @@ use crate::stats::prometheus;
 use crate::store::{Known, Lease, Store};
 use crate::tries::Tries;
 use crate::who::{Rights, Who};
-use observe::plane::DataPlane;
 
 /// How often the thread looks at the time: for history and for those who wait for something.
 const TICK: Duration = Duration::from_secs(1);
@@ -269,7 +270,7 @@ fn work(mut desk: Desk, mut jobs: mpsc::Receiver<Job>, reading: &Reading) {
     stand_back();
     while let Some(job) = jobs.blocking_recv() {
         match job {
-            Job::Tick => desk.tick(unix_now()),
+            Job::Tick => desk.tick(unix_s()),
             Job::Config(reply) => drop(reply.send(desk.config())),
             // Who waits for it ends when the process does.
             Job::SaveFirst(reply) => drop(reply.send(desk.save_first())),
@@ -299,11 +300,6 @@ fn write_metrics(
         let known = Arc::clone(&known.borrow());
         let _ = reply.send(prometheus::exposition(plane, &known));
     }
-}
-
-/// Seconds of Unix time.
-fn unix_now() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 fn stopped() -> AdminError {

@@ -17,6 +17,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use observe::plane::DataPlane;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -24,7 +25,6 @@ use tokio::time::timeout;
 use crate::http::Service;
 use crate::limits::{HEALTH_CLIENTS_MAX, HEALTH_HEADER_BYTES_MAX, HEALTH_TIME_MAX};
 use crate::settings::Settings;
-use observe::plane::DataPlane;
 
 /// Health checks of this proxy.
 #[derive(Clone)]

@@ -8,12 +8,12 @@ mod series;
 
 use std::collections::HashMap;
 
+use observe::plane::DataPlane;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params_from_iter};
 
 use self::series::{SERIES, Series};
 use crate::events::Sink;
 use crate::{events, stats};
-use observe::plane::DataPlane;
 
 /// Seconds that samples are kept.
 const SAMPLES_KEPT_S: u64 = 7 * 86_400;

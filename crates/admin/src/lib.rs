@@ -29,7 +29,6 @@ mod layers;
 mod limits;
 mod port;
 mod program;
-mod random;
 mod rest;
 mod retry;
 mod scheduler;

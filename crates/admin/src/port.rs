@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use config::Address;
+use observe::plane::DataPlane;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -15,7 +16,6 @@ use crate::rest::Rest;
 use crate::server::{Clients, Server};
 use crate::store::Store;
 use crate::{http, scheduler};
-use observe::plane::DataPlane;
 
 /// A running admin port. Dropped, it stops listening; clients that are connected stay.
 #[derive(Debug)]

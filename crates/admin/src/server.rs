@@ -14,6 +14,7 @@ use std::io;
 use std::sync::Arc;
 
 use config::Address;
+use observe::plane::DataPlane;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -22,7 +23,6 @@ use self::listener::Bound;
 use self::shared::Shared;
 use crate::engine::Engine;
 use crate::retry::while_in_use;
-use observe::plane::DataPlane;
 
 /// The listeners of the admin port. Dropped, they close; clients that are connected stay.
 pub(crate) struct Server {

@@ -10,13 +10,13 @@ mod prepared;
 pub(crate) mod prometheus;
 mod tables;
 
+use observe::plane::DataPlane;
 use observe::rows::DigestStats;
 use rusqlite::types::Value;
 
 use crate::answer::AdminError;
 use crate::store::{Filling, Store};
 use crate::who::Rights;
-use observe::plane::DataPlane;
 
 use self::tables::TABLES;
 

@@ -21,18 +21,18 @@ mod variables;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::schema::Section;
 use config::{Config, Draft, Row, RowProblem};
 use memtable::Lists;
+use net::clock::unix_s;
+use observe::plane::DataPlane;
 use observe::rows::Collation;
 use rusqlite::Connection;
 
 use crate::answer::{AdminError, Answer};
 use crate::checksum::Checksums;
 use crate::who::Rights;
-use observe::plane::DataPlane;
 
 pub(crate) use filling::Filling;
 pub(crate) use functions::from_unix_time;
@@ -201,8 +201,7 @@ impl Store {
 
 /// Seconds of Unix time.
 pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    i64::try_from(unix_s()).unwrap_or(i64::MAX)
 }
 
 /// Most problems that one error tells; the log has no more either.

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use net::clock::millis;
 use serde::ser::{Serialize, Serializer};
 use serde_json::Serializer as Json;
 use serde_json::ser::PrettyFormatter;
@@ -49,7 +50,7 @@ pub fn plain(value: impl Into<serde_json::Value>) -> Value {
 
 /// A time in milliseconds.
 pub fn ms(time: Duration) -> Value {
-    plain(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    plain(millis(time))
 }
 
 /// `ON` or `OFF`.

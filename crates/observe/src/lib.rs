@@ -1,7 +1,6 @@
 //! What the data plane tells about itself.
 //!
 //! - [`broken`]: invariants that did not hold;
-//! - [`clock`]: the time of day;
 //! - [`counts`]: what a worker counts;
 //! - [`digests`]: what is counted of statements by their text without values;
 //! - [`document`]: documents about sessions;
@@ -15,7 +14,6 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 pub mod broken;
-pub mod clock;
 pub mod counts;
 pub mod digests;
 pub mod document;

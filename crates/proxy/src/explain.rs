@@ -12,6 +12,7 @@ use planner::plan::Plan;
 use route::{Account, Caller, Explanation, Pairs, Peek, Session, Verdict};
 
 use crate::cached;
+use crate::clock;
 use crate::door::Door;
 use crate::fresh::must_see;
 use crate::fresh::{Fresh, Wanted};
@@ -103,7 +104,7 @@ impl Remote {
     /// schema. Of others it is not known what the client's protocol is, and what it has set.
     fn peek(&self, text: &[u8], user: &[u8], schema: &[u8]) -> Option<Seen> {
         let cache = Arc::clone(&self.shared.cache);
-        let now_ms = u64::try_from(self.shared.uptime().as_millis()).unwrap_or(u64::MAX);
+        let now_ms = clock::millis(self.shared.uptime());
         let known = cached::Assumed { text: text.to_vec(), user: user.to_vec(), schema: schema.to_vec() };
         let known = Arc::new(known);
         let found = self.ask(move |worker| worker.cached.peek(&cache, &known, now_ms));

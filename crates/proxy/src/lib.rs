@@ -59,8 +59,8 @@ mod tunnel;
 mod worker;
 
 use ::session::{addresses, door, error, limit, relations, state, statement, texts, users};
-use net::{exchange, keys, names, random, relay, sock, throttle, tls};
-use observe::{clock, counts, document, log_limit, logs};
+use net::{clock, exchange, keys, names, random, relay, sock, throttle, tls};
+use observe::{counts, document, log_limit, logs};
 
 pub use descriptors::too_few_descriptors;
 pub use listeners::ListenError;

@@ -28,6 +28,7 @@ use tokio::time::Instant;
 
 use crate::cached::Cached;
 use crate::catalog::Catalog;
+use crate::clock::millis;
 use crate::control::Control;
 use crate::counts::Counts;
 use crate::counts::report::{ErrorRow, Report, error_row};
@@ -210,8 +211,4 @@ impl<'a> From<&'a Worker> for WorkerParts<'a> {
             sessions: &worker.shared.directory,
         }
     }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use config::{Endpoint, MonitorVariables};
 use monitor::{Check, Finding, Lag, Order, Told, Word};
+use net::clock;
 use net::random;
-use observe::clock;
 use session::identity::{Identity, Stranger};
 use session::users::User;
 use tokio::time::{Instant, timeout};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use config::Endpoint;
 use monitor::Check;
-use observe::clock::unix_us;
+use net::clock::unix_us;
 use observe::counts::report::address;
 use observe::rows::{AuroraCheckStats, AuroraFailover, CheckStats, Detail, ServerEvent};
 

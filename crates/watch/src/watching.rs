@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use config::{Endpoint, Server, ServerStatus};
 use monitor::{Change, Check, Event, Health, Member, Monitor, Role, place};
-use observe::clock::unix_us;
+use net::clock::unix_us;
 use observe::rows::MemberStats;
 use pool::{Mark, Off, Policy, Pool, ServerSpec, Status};
 use tokio::sync::watch;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use admin::{Login, Try, basic};
 use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, ORIGIN};
 use hyper::{HeaderMap, StatusCode};
-use observe::clock::unix_us;
+use net::clock::unix_us;
 use querylog::{AuditEvent, AuditRecord, Port};
 use tokio::task::spawn_blocking;
 

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use admin::{Answer, Cell, Engine, Module, Rights, Who};
 use config::Config;
+use net::clock::unix_ms;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
-use crate::clock::unix_ms;
 use crate::limits::{
     ANSWER_TIME_MAX, FACTS_INTERVAL, FACTS_SHARE, FACTS_UNSEEN, FACTS_WAIT_MAX, ROWS_MAX, VERSIONS_MAX,
 };

@@ -10,7 +10,6 @@
 mod access;
 mod action;
 mod assets;
-mod clock;
 mod connection;
 mod explain;
 mod facts;

@@ -76,10 +76,7 @@ impl Logins {
 }
 
 /// A random key.
-#[expect(clippy::expect_used, reason = "a process without random bytes must not let any client log in")]
 pub(crate) fn random_key() -> Key {
-    let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes).expect("the kernel's random generator works");
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let digits = net::random::bytes::<32>().into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
     digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
+use net::clock::unix_ms;
 use observe::plane::DataPlane;
 use observe::rows::{ErrorStats, HostgroupStats, ServerEvent, ServerStats};
 
-use crate::clock::unix_ms;
 use crate::percentile::Buckets;
 
 /// A server in a hostgroup: the hostgroup, the host, and the port.

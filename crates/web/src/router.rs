@@ -9,13 +9,13 @@ use hyper::header::{
     ALLOW, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE,
 };
 use hyper::{Method, Request, StatusCode};
+use net::clock::unix_ms;
 use querylog::AuditEvent;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::access::{self, TOKEN};
-use crate::clock::unix_ms;
 use crate::form::Fields;
 use crate::limits::{BODY_BYTES_MAX, LOGIN_TIME_MAX, REQUEST_TIME_MAX};
 use crate::list::Wanted;

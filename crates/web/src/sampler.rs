@@ -5,11 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use net::clock::unix_ms;
 use observe::plane::DataPlane;
 use observe::rows::SessionStats;
 use serde_json::{Value, json};
 
-use crate::clock::unix_ms;
 use crate::facts::{Known, Watch};
 use crate::limits::{POINTS_MAX, SAMPLE_INTERVAL, SLOW_INTERVAL, TIMELINE_MS};
 use crate::rates::Rates;

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use admin::{Login, Rights};
+use net::clock::{millis, unix_ms};
 use serde_json::{Value, json};
 
-use crate::clock::{millis, unix_ms};
 use crate::logins::{Entry, Key};
 
 /// A client that has logged in.

@@ -3,8 +3,9 @@
 
 use std::net::IpAddr;
 
-use super::{Command, Statement};
 use observe::plane::Question;
+
+use super::{Command, Statement};
 
 /// What may stand in front of the statement.
 const USAGE: &str = "the syntax is: POINTSMAN EXPLAIN ROUTE [USER name] [SCHEMA name] [CLIENT address] [PORT number] [FORMAT=JSON] statement";

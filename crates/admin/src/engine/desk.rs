@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use cache::Flush;
 use config::Config;
+use observe::plane::{DataPlane, Order, Question};
 use rusqlite::types::Value;
 use tokio::sync::{oneshot, watch};
 
@@ -23,7 +24,6 @@ use crate::settings::Settings;
 use crate::store::{Known, Store};
 use crate::who::Who;
 use crate::{VERSION, events, hint, history, show, stats};
-use observe::plane::{DataPlane, Order, Question};
 
 /// The state of the thread.
 pub(super) struct Desk {

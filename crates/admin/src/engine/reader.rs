@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use observe::plane::DataPlane;
 use rusqlite::types::Value;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -15,7 +16,6 @@ use crate::settings::Settings;
 use crate::store::{Known, Lease, Statistics};
 use crate::who::{Rights, Who};
 use crate::{VERSION, hint, show, stats};
-use observe::plane::DataPlane;
 
 /// The state of the thread.
 pub(super) struct Reader {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use config::schema::{LISTENERS, MYSQL_USERS, MYSQL_VARIABLES, Scalar};
 use config::{Config, Draft, Row};
+use observe::plane::{DataPlane, NotApplied, ShardCheck};
 
 use super::Module;
 use crate::answer::{AdminError, Answer};
 use crate::store::{Store, refusal, set_version};
-use observe::plane::{DataPlane, NotApplied, ShardCheck};
 
 /// Variables that are used when the proxy starts, and not again.
 const AT_START: [&str; 3] = ["interfaces", "threads", "stacksize"];

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use net::random;
 use tokio::time::timeout;
 use wire::auth::{Credential, NONCE_LEN, as_server, native};
 use wire::command::ChangeUser;
@@ -15,7 +16,6 @@ use super::trail::Trail;
 use crate::accounts::Account;
 use crate::answer::AdminError;
 use crate::limits::LOGIN_TIME_MAX;
-use crate::random;
 use crate::tries::Try;
 use crate::who::{Rights, Who};
 

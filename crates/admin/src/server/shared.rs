@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
+use observe::plane::DataPlane;
 use tokio::sync::watch;
 
 use super::clients::Clients;
 use crate::engine::Engine;
 use crate::settings::Settings;
-use observe::plane::DataPlane;
 
 /// What the tasks of all clients share.
 pub(super) struct Shared {

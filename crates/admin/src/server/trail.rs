@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use observe::clock::unix_us;
+use net::clock::unix_us;
 use observe::micros;
 use observe::plane::DataPlane;
 use querylog::{AuditEvent, AuditRecord, Port};

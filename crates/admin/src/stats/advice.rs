@@ -1,9 +1,9 @@
 //! The answer to `POINTSMAN CACHE ADVISE`.
 
 use cache::advice::Advice;
+use observe::plane::DataPlane;
 
 use crate::answer::{AdminError, Answer};
-use observe::plane::DataPlane;
 
 const COLUMNS: [&str; 9] = [
     "digest",

@@ -2,10 +2,10 @@
 
 use cache::Miss;
 use cache::stats::RowKey;
+use observe::plane::DataPlane;
 use rusqlite::types::Value;
 
 use super::tables::{Row, number, text};
-use observe::plane::DataPlane;
 
 /// A row for each rule and digest, those with the most hits first.
 pub(super) fn rows(plane: &dyn DataPlane, reset: bool) -> Vec<Row> {

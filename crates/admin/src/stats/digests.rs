@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use observe::plane::DataPlane;
 use observe::rows::{DigestStats, NO_HOSTGROUP};
 use rusqlite::types::Value;
 
@@ -9,7 +10,6 @@ use super::listed::{Found, Listed, lossy};
 use super::tables::{Row, number, text};
 use crate::store::Filling;
 use crate::tables::{DIGEST_LATENCY, DIGESTS, DIGESTS_RESET};
-use observe::plane::DataPlane;
 
 /// Gives those of the tables that are among `names` their rows, all from one reading: what is reset
 /// is lost.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use observe::plane::DataPlane;
 use observe::rows::StatementStats;
 use rusqlite::types::Value;
 
@@ -11,7 +12,6 @@ use super::tables::{number, text};
 use crate::store::Filling;
 use crate::tables::PREPARED_STATEMENTS;
 use crate::who::Rights;
-use observe::plane::DataPlane;
 
 /// Gives the table its rows, if it is among `names`.
 pub(super) fn refresh(names: &[String], to: &mut Filling<'_>, plane: &dyn DataPlane) {

@@ -10,6 +10,7 @@ mod own;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 
+use observe::plane::DataPlane;
 use observe::rows::NO_HOSTGROUP;
 
 use self::metrics::Kind::{Counter, Gauge};
@@ -19,7 +20,6 @@ use self::metrics::{
 use crate::VERSION;
 use crate::answer::Answer;
 use crate::store::Known;
-use observe::plane::DataPlane;
 
 /// The variables among the metrics.
 pub(crate) fn variable_names() -> impl Iterator<Item = &'static str> {

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use net::clock::millis;
 use observe::micros;
+use observe::plane::{Check, DataPlane};
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, CommandCounts, Detail, ErrorStats,
     FreeConnection, GtidStats, InjectionStats, NO_HOSTGROUP, ServerEvent, ServerStats, SessionStats,
@@ -16,7 +18,6 @@ use rusqlite::types::Value;
 
 use super::cached;
 use crate::store::from_unix_time;
-use observe::plane::{Check, DataPlane};
 
 /// A row of any of them.
 pub(super) type Row = Vec<Value>;
@@ -174,11 +175,6 @@ pub(super) fn aurora_failover(failover: AuroraFailover) -> Row {
 /// `YYYY-MM-DD hh:mm:ss` in UTC; of microseconds of Unix time.
 fn moment(unix_us: u64) -> String {
     from_unix_time((unix_us / 1_000_000).cast_signed())
-}
-
-/// A time in milliseconds; one that is too long is the longest.
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A row of one of them.

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Error, Result};
 use wire::auth::caching_sha2::Stored;
 use wire::auth::native;
 
-use crate::random;
+use net::random;
 
 /// Characters of a salt.
 const SALT_LEN: usize = 20;

@@ -19,6 +19,7 @@ use upstream::servers::collations::collations;
 use upstream::{hostgroups, readiness};
 
 use super::Remote;
+use crate::clock;
 use crate::counts::{fingerprints, hostgroups as times, report};
 use crate::limits::ASK_WAIT_MAX;
 use crate::routing::routes;
@@ -189,7 +190,7 @@ impl DataPlane for Remote {
 
     fn cache_advice(&self) -> Option<Vec<cache::advice::Advice>> {
         let adviser = &self.shared.cache.adviser;
-        let now_ms = u64::try_from(self.shared.uptime().as_millis()).unwrap_or(u64::MAX);
+        let now_ms = clock::millis(self.shared.uptime());
         adviser.is_on().then(|| adviser.advice(now_ms))
     }
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use cache::{Cause, Miss};
 use observe::counts::histogram::BUCKETS_US;
 use observe::counts::metrics;
+use observe::plane::DataPlane;
 use observe::rows::{HostgroupStats, ServerEvent, Times};
 
 use super::metrics::Kind::{Counter, Gauge};
 use super::{Out, shifted};
 use crate::store::Known;
-use observe::plane::DataPlane;
 
 /// Writes all of them. `globals` are the rows of `stats_mysql_global`.
 pub(super) fn put(plane: &dyn DataPlane, known: &Known, globals: &[(&str, u64)], out: &mut Out) {
