@@ -154,7 +154,7 @@ use crate::ending::Ending;
 use crate::invariant::broken;
 use crate::sock::Sock;
 use crate::tunnel::resume;
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 use session::identity::Identity;
 use upstream::Backend;
 use upstream::Copied;
@@ -181,8 +181,7 @@ type Rare<'a> = Pin<Box<dyn Future<Output = Result<Phase, Ending>> + 'a>>;
 /// A client after its login.
 #[derive(Debug)]
 pub(crate) struct Session {
-    worker: Rc<Worker>,
-    control: Rc<Control>,
+    entry: Entry,
     io: Io,
     links: Links,
     state: Box<SessionState>,
@@ -227,19 +226,22 @@ impl Session {
         flight: Flight,
     ) -> Self {
         let links = Links::new(worker.interned.pool_key(&state.identity), backend);
-        Self { worker, control, io, links, state, flight }
+        Self { entry: Entry { worker, control }, io, links, state, flight }
     }
 
     /// What is left when the session is over. The backend goes first, and waits for no goodbye.
     pub(crate) fn into_parts(self) -> (Rc<Worker>, Sock) {
-        (self.worker, self.io.sock)
+        (self.entry.worker, self.io.sock)
     }
 
     /// Runs commands until one side ends the session.
     pub(crate) async fn run(&mut self) -> Ending {
-        audit::note(&self.worker, &self.control, AuditEvent::ConnectOk(Port::Traffic));
-        let first =
-            if is_fast_forward(&self.worker, &self.state) { Phase::FastForward } else { Phase::Reading };
+        audit::note(&self.entry.worker, &self.entry.control, AuditEvent::ConnectOk(Port::Traffic));
+        let first = if is_fast_forward(&self.entry.worker, &self.state) {
+            Phase::FastForward
+        } else {
+            Phase::Reading
+        };
         let mut ending = match self.run_phases(first).await {
             Ok(()) => broken("a session that stops for its client"),
             Err(ending) => self.end_of(ending).await,
@@ -248,9 +250,9 @@ impl Session {
             ending = self.end_of(ending).await;
         }
         if let Ending::Broken(broken) = &ending {
-            broken.note(&self.worker.counts);
+            broken.note(&self.entry.worker.counts);
         }
-        audit::note_end(&self.worker, &self.control, Some(&ending));
+        audit::note_end(&self.entry.worker, &self.entry.control, Some(&ending));
         ending
     }
 
@@ -260,8 +262,7 @@ impl Session {
         match ending {
             Ending::TooLarge(command) => Box::pin(self.refuse_too_large(command)).await,
             Ending::BackendSpoke { answer_seq } => {
-                Box::pin(last_words(&self.worker, &self.control, &self.state, &mut self.links, answer_seq))
-                    .await
+                Box::pin(last_words(&self.entry, &self.state, &mut self.links, answer_seq)).await
             }
             Ending::ClientLeft => {
                 self.leave_nothing_running();
@@ -281,10 +282,12 @@ impl Session {
                         return Ok(());
                     }
                     // What has taken its place was an inner one when the command ended.
-                    self.control.set_idle(self.worker.now(), has_transaction(&self.state, &self.links));
+                    self.entry
+                        .control
+                        .set_idle(self.entry.worker.now(), has_transaction(&self.state, &self.links));
                     Phase::Reading
                 }
-                Phase::Reading if self.control.has_own_limit() => Box::pin(self.read_in_time()).await?,
+                Phase::Reading if self.entry.control.has_own_limit() => Box::pin(self.read_in_time()).await?,
                 // Polled in place: an idle session has none of their state.
                 Phase::Reading => poll_fn(|cx| self.poll_command(cx)).await?,
                 Phase::InLine => poll_fn(|cx| self.poll_line(cx)).await?,
@@ -313,7 +316,7 @@ impl Session {
             Phase::KeepingError => Box::pin(self.keep_idle_error()),
             Phase::Refusing => Box::pin(self.refuse_in_backlog()),
             Phase::Sharded(kind) => Box::pin(self.at_shards(kind)),
-            Phase::Tunnel => Box::pin(tunnel(&self.worker, &self.control, &mut self.io, &mut self.links)),
+            Phase::Tunnel => Box::pin(tunnel(&self.entry, &mut self.io, &mut self.links)),
             Phase::FastForward => Box::pin(self.fast_forward()),
             polled => Box::pin(std::future::ready(Ok(polled))),
         }
@@ -322,8 +325,8 @@ impl Session {
     /// What comes behind a command that was answered, or needs no answer.
     #[inline]
     fn next_phase(&self) -> Phase {
-        let asks = self.control.running.is_warned()
-            || may_ask_what_is_set(&self.worker, &self.control, &self.state, &self.links)
+        let asks = self.entry.control.running.is_warned()
+            || may_ask_what_is_set(&self.entry, &self.state, &self.links)
             || self.state.hides_write()
             || self.may_judge()
             || self.may_learn();
@@ -347,13 +350,13 @@ impl Session {
             // What is asked now takes its time, and others need not wait for that.
             flight.taps.end_writes();
         }
-        if let Some(warned) = self.control.running.take_warned() {
+        if let Some(warned) = self.entry.control.running.take_warned() {
             self.log_warnings(warned).await?;
         }
         if self.state.hides_write() {
             Box::pin(self.ask_what_was_written()).await?;
         }
-        if may_ask_what_is_set(&self.worker, &self.control, &self.state, &self.links) {
+        if may_ask_what_is_set(&self.entry, &self.state, &self.links) {
             self.ask_what_is_set().await?;
         }
         if self.may_judge() {
@@ -383,14 +386,14 @@ impl Session {
     /// The command is over: the flight ends, unless the command goes on, and connections that
     /// nothing binds to the session become idle.
     fn finish(&mut self) -> Phase {
-        note_statement_over(&self.worker, &self.state, &mut self.flight);
+        note_statement_over(&self.entry.worker, &self.state, &mut self.flight);
         if self.state.past.contains(Past::UNWATCHED) {
-            end_unwatched(&self.worker, &mut self.state);
+            end_unwatched(&self.entry.worker, &mut self.state);
         }
         self.flight.end_try();
         if !self.links.away.role.is_inner() {
             // What an inner session has run is a part of what its client runs.
-            self.control.set_idle(self.worker.now(), has_transaction(&self.state, &self.links));
+            self.entry.control.set_idle(self.entry.worker.now(), has_transaction(&self.state, &self.links));
         }
         self.make_idle();
         Phase::Reading
@@ -401,9 +404,9 @@ impl Session {
         let upload = self.flight.as_mut().and_then(|flight| flight.upload.take());
         let Some(mut upload) = upload else { return Err(broken("an upload without a command")) };
         // While the client sends it has as much time as an idle one.
-        set_slow(&self.worker, &self.control, &self.state, &self.links);
+        set_slow(&self.entry, &self.state, &self.links);
         let complete = poll_fn(|cx| self.poll_upload(cx, &mut upload)).await?;
-        self.control.set_busy();
+        self.entry.control.set_busy();
         if complete {
             return Ok(self.phase_after(upload.answer, upload.next_seq()));
         }
@@ -422,10 +425,10 @@ impl Session {
 }
 
 /// Copies bytes for the rest of the connection: the answer has no end.
-async fn tunnel(worker: &Worker, control: &Control, io: &mut Io, links: &mut Links) -> Result<Phase, Ending> {
+async fn tunnel(entry: &Entry, io: &mut Io, links: &mut Links) -> Result<Phase, Ending> {
     let backlog = std::mem::take(&mut io.backlog);
     if let Some(backend) = &mut links.in_use {
-        resume(worker, control, &mut io.sock, backend, backlog, Copied::Stream).await;
+        resume(&entry.worker, &entry.control, &mut io.sock, backend, backlog, Copied::Stream).await;
     }
     Err(Ending::ClientLeft)
 }

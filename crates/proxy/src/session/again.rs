@@ -107,17 +107,17 @@ impl Session {
         if refused.renews {
             return self.renew(refused.command, &refused.answer, refused.outcome).await;
         }
-        let settings = self.worker.settings();
+        let settings = self.entry.worker.settings();
         let server = self.links.in_use.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
         let hostgroup = self.state.here;
         let concerns =
             settings.is_writer(hostgroup) || has(&refused.answer, WSREP) && settings.is_clustered(hostgroup);
-        let is_watched = self.worker.shared.watching.is_running() && concerns;
+        let is_watched = self.entry.worker.shared.watching.is_running() && concerns;
         let begun = Instant::now();
         let limit = settings.variables.connect_timeout_server_max;
         let end = *self.flight.begin().again_until.get_or_insert(begun + limit);
         if let Some(server) = server.filter(|_| is_watched && begun < end) {
-            self.worker.shared.watching.doubt(&server.endpoint().endpoint);
+            self.entry.worker.shared.watching.doubt(&server.endpoint().endpoint);
             let monitor = settings.monitor();
             let patience = begun + monitor.read_only_interval + monitor.read_only_timeout;
             let moved = async {
@@ -126,21 +126,25 @@ impl Session {
                 }
             };
             let moved = pin!(timeout_at(end.min(patience), moved));
-            let moved =
-                while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, moved)
-                    .await?;
+            let moved = while_waiting(
+                &self.entry.control,
+                &mut self.io.sock,
+                self.state.identity.capabilities,
+                moved,
+            )
+            .await?;
             let Some(moved) = moved else { return self.refuse_running(&ClientError::Interrupted).await };
             let has_moved = moved.is_ok();
             match (self.links.loss(&self.state), refused.command) {
                 (Loss::Nothing, Some(command)) if has_moved => {
-                    lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
-                    send_once_more(&self.control, &mut self.io, &mut self.flight, command);
+                    lose_backend(&self.entry, &mut self.state, &mut self.links);
+                    send_once_more(&self.entry.control, &mut self.io, &mut self.flight, command);
                     return Ok(());
                 }
                 (Loss::Transaction, None) if has_moved => {
                     let off = server.off().unwrap_or(Off::Left);
                     let error = ClientError::transaction_lost(server.endpoint(), Gone::Off(off));
-                    lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
+                    lose_backend(&self.entry, &mut self.state, &mut self.links);
                     return self.refuse_running(&error).await;
                 }
                 _ => {}

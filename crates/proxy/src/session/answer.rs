@@ -17,13 +17,13 @@ use super::links::Links;
 use super::segments::{At, Wrong, settle};
 use super::state::settle::Settled;
 use super::state::{Past, SessionState};
-use crate::control::{Control, Signal};
+use crate::control::Signal;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::{in_use_mut, no_connection};
 use crate::sock::garbled;
-use crate::worker::Worker;
+use crate::worker::Entry;
 use upstream::limits::FILLS_PER_TURN;
 use upstream::{Crossed, Progress};
 
@@ -34,18 +34,18 @@ impl Session {
         if let Some(deadline) = self.flight.as_mut().and_then(|flight| flight.deadline.take()) {
             return Box::pin(self.relay_until(deadline, seq)).await;
         }
-        self.control.begin_statement();
+        self.entry.control.begin_statement();
         self.relay_answer(seq).await?;
-        while go_on(&self.control, &mut self.state, &mut self.links) {
+        while go_on(&self.entry.control, &mut self.state, &mut self.links) {
             self.relay_answer(1).await?;
         }
         if let Some(backend) = &self.links.in_use {
             backend.connection().check_invariants();
             debug_assert!(backend.connection().is_free(), "c01: a reply without a reader is owed");
         }
-        self.control.end_statement();
-        note_shots(&self.control, self.links.state_mut(), self.state.last.ran.end);
-        pause_or_end(&self.worker, &self.control, &self.links, &self.flight);
+        self.entry.control.end_statement();
+        note_shots(&self.entry.control, self.links.state_mut(), self.state.last.ran.end);
+        pause_or_end(&self.entry, &self.links, &self.flight);
         if self.state.take_retold() {
             self.links.release_error(&mut self.state);
         }
@@ -80,14 +80,14 @@ impl Session {
         let changes = self.flight.is_changing();
         let Settled { is_reset, closes } = settle(&mut self.state, &mut self.flight, outcome, link);
         if changes {
-            note_own_limit(&self.worker, &self.control, &self.state, &self.links);
+            note_own_limit(&self.entry, &self.state, &self.links);
         }
         if self.state.past.contains(Past::ENDS_WAITING) {
             self.state.past.remove(Past::ENDS_WAITING);
             self.links.end_waiting();
         }
         if is_reset {
-            was_reset(&self.worker, &self.control, &mut self.state, &mut self.links, closes);
+            was_reset(&self.entry, &mut self.state, &mut self.links, closes);
         }
         if self.state.past.contains(Past::RELEASED) {
             // As the server does, which says no more than OK.
@@ -98,8 +98,8 @@ impl Session {
 
     /// Forwards what there is of an answer. `More` means that there is more at once.
     fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Result<Event, Ending>> {
-        obey(&self.worker, &self.control, &mut self.state, &mut self.links, true)?;
-        if self.control.is_recalled() {
+        obey(&self.entry, &mut self.state, &mut self.links, true)?;
+        if self.entry.control.is_recalled() {
             self.break_off()?;
         }
         for _ in 0..FILLS_PER_TURN {
@@ -107,7 +107,7 @@ impl Session {
             ready!(self.poll_client_ready(cx))?;
             let backend = in_use_mut(&mut self.links.in_use)?;
             let link = backend.connection_mut();
-            let mut scratch = self.worker.net.scratch.borrow_mut();
+            let mut scratch = self.entry.worker.net.scratch.borrow_mut();
             let batched = self.flight.as_mut().and_then(|flight| flight.batched.as_mut());
             let withhold = batched.map(|batched| &mut batched.reply);
             let room = withhold.as_ref().map_or(scratch.len(), |reply| reply.room(scratch.len()));
@@ -130,8 +130,7 @@ impl Session {
             };
             let Some(read) = read else { continue };
             let mut at = At {
-                worker: &self.worker,
-                control: &self.control,
+                entry: &self.entry,
                 backend,
                 state: &mut self.state,
                 flight: &mut self.flight,
@@ -152,12 +151,8 @@ impl Session {
     fn broken_off_by(&self, wrong: Wrong) -> Ending {
         match wrong {
             Wrong::Setup => self.lost(None),
-            Wrong::Nonsense(error, before) => {
-                nonsense(&self.worker, &self.control, &self.state, &self.links, &error, before)
-            }
-            Wrong::File(before) => {
-                file_not_expected(&self.worker, &self.control, &self.state, &self.links, before)
-            }
+            Wrong::Nonsense(error, before) => nonsense(&self.entry, &self.state, &self.links, &error, before),
+            Wrong::File(before) => file_not_expected(&self.entry, &self.state, &self.links, before),
             Wrong::TooMuch(bytes) => self.links.too_much(bytes),
             Wrong::ClientLeft => Ending::ClientLeft,
         }
@@ -168,29 +163,33 @@ impl Session {
         let Some(backend) = &self.links.in_use else { return no_connection() };
         let reply = backend.connection().progress();
         let is_garbled = error.is_some_and(|error| garbled(&error).is_some());
-        if !is_garbled && !reply.is_begun && self.control.signal() != Signal::Kill {
+        if !is_garbled && !reply.is_begun && self.entry.control.signal() != Signal::Kill {
             let gone = if self.flight.refusal.is_some() { Gone::Refused } else { Gone::Closed };
             return Ending::ServerLost(gone);
         }
-        self.worker.counts.note(Counter::ServersAborted);
-        let error = if self.control.signal() == Signal::Kill {
+        self.entry.worker.counts.note(Counter::ServersAborted);
+        let error = if self.entry.control.signal() == Signal::Kill {
             ClientError::ConnectionKilled
         } else {
             ClientError::server_lost(backend.server().endpoint())
         };
-        told_if(&self.worker, &self.control, &self.state, reply, &error)
+        told_if(&self.entry, &self.state, reply, &error)
     }
 
     /// Ready when the client has taken what it got, and may get more.
     #[inline]
     fn poll_client_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
         ready!(self.poll_flush_client(cx))?;
-        if self.worker.rate_to_client().is_some() { self.io.poll_throttle(cx) } else { Poll::Ready(Ok(())) }
+        if self.entry.worker.rate_to_client().is_some() {
+            self.io.poll_throttle(cx)
+        } else {
+            Poll::Ready(Ok(()))
+        }
     }
 
     pub(super) async fn flush_client(&mut self) -> Result<(), Ending> {
         poll_fn(|cx| {
-            obey(&self.worker, &self.control, &mut self.state, &mut self.links, true)?;
+            obey(&self.entry, &mut self.state, &mut self.links, true)?;
             self.poll_flush_client(cx)
         })
         .await
@@ -207,42 +206,29 @@ impl Session {
     fn poll_parked(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
         if self.io.poll_flush(cx)?.is_pending() {
             // A client that does not read has as much time as an idle one.
-            set_slow(&self.worker, &self.control, &self.state, &self.links);
+            set_slow(&self.entry, &self.state, &self.links);
             return Poll::Pending;
         }
-        self.control.set_busy();
+        self.entry.control.set_busy();
         Poll::Ready(Ok(()))
     }
 }
 
 /// What the backend says makes no sense; the client is at this place in its answer.
-fn nonsense(
-    worker: &Worker,
-    control: &Control,
-    state: &SessionState,
-    links: &Links,
-    error: &Crossed,
-    client: Progress,
-) -> Ending {
+fn nonsense(entry: &Entry, state: &SessionState, links: &Links, error: &Crossed, client: Progress) -> Ending {
     let Some(backend) = &links.in_use else { return no_connection() };
     let server = backend.server().endpoint();
     tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
-    told_if(worker, control, state, client, &ClientError::server_lost(server))
+    told_if(entry, state, client, &ClientError::server_lost(server))
 }
 
 /// The backend wants a file of a statement that loads none. The client gets nothing of what was
 /// read with that: there the error belongs.
-fn file_not_expected(
-    worker: &Worker,
-    control: &Control,
-    state: &SessionState,
-    links: &Links,
-    client: Progress,
-) -> Ending {
+fn file_not_expected(entry: &Entry, state: &SessionState, links: &Links, client: Progress) -> Ending {
     let Some(backend) = &links.in_use else { return no_connection() };
     let server = backend.server().endpoint();
     tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");
-    told_if(worker, control, state, client, &ClientError::file_not_expected(server))
+    told_if(entry, state, client, &ClientError::file_not_expected(server))
 }
 
 impl Links {

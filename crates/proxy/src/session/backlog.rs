@@ -26,7 +26,8 @@ impl Session {
         let lacks = |session: &Self| {
             let command = session.io.command(session.state.identity.capabilities);
             command.is_none_or(|command| {
-                look(&session.worker, &session.state, &session.links, &session.flight, command) == Look::Cut
+                look(&session.entry.worker, &session.state, &session.links, &session.flight, command)
+                    == Look::Cut
                     || !is_enough(command)
             })
         };
@@ -39,19 +40,19 @@ impl Session {
     }
 
     async fn read_while(&mut self, lacks: impl Fn(&Self) -> bool) -> Result<(), Ending> {
-        set_slow(&self.worker, &self.control, &self.state, &self.links);
+        set_slow(&self.entry, &self.state, &self.links);
         poll_fn(|cx| {
-            obey(&self.worker, &self.control, &mut self.state, &mut self.links, true)?;
+            obey(&self.entry, &mut self.state, &mut self.links, true)?;
             while lacks(self) {
-                ready!(self.io.poll_more(cx, &self.worker.net.scratch))?;
+                ready!(self.io.poll_more(cx, &self.entry.worker.net.scratch))?;
                 // Each piece counts as a sign of life; between two the client may be as slow as an
                 // idle one.
-                set_slow(&self.worker, &self.control, &self.state, &self.links);
+                set_slow(&self.entry, &self.state, &self.links);
             }
             Poll::Ready(Ok::<_, Ending>(()))
         })
         .await?;
-        self.control.set_busy();
+        self.entry.control.set_busy();
         Ok(())
     }
 }

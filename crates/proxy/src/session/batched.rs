@@ -59,7 +59,7 @@ impl Session {
     /// A statement that was sent together with others has left something to ask about, which is
     /// gone: it is sent once more, alone. The connection belongs to the others.
     pub(super) fn say_alone(&mut self, command: Vec<u8>) {
-        self.worker.counts.note(Counter::OnceMore);
+        self.entry.worker.counts.note(Counter::OnceMore);
         self.state.last.ran = Ran::default();
         if let Some(link) = self.links.connection_mut() {
             link.state_mut().pins.note(Mark::EndAll(Pin::Warnings));
@@ -69,7 +69,7 @@ impl Session {
         if self.links.is_promised() {
             self.make_idle();
         }
-        send_once_more(&self.control, &mut self.io, &mut self.flight, command);
+        send_once_more(&self.entry.control, &mut self.io, &mut self.flight, command);
     }
 
     /// The connection was taken over with a command that was sent already, and now something else
@@ -79,7 +79,7 @@ impl Session {
             if let Some(flight) = self.flight.as_mut() {
                 flight.batched = None;
             }
-            lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
+            lose_backend(&self.entry, &mut self.state, &mut self.links);
         }
     }
 }

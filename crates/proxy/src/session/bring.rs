@@ -35,7 +35,7 @@ impl Session {
         let hostgroup = self.state.here;
         let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
             for left in self.links.left_as(&self.state, id) {
-                self.links.close_as(&self.worker, left).await?;
+                self.links.close_as(&self.entry.worker, left).await?;
             }
             return Ok(());
         };
@@ -45,7 +45,7 @@ impl Session {
             // Its cursor and its values are elsewhere, and end with the statement there.
             if let Some(all) = self.state.prepared.as_mut().filter(|_| is_at_home) {
                 all.leave_home(id, home);
-                close_at(&self.worker, &self.control, &mut self.state, &mut self.links, home, serial).await?;
+                close_at(&self.entry, &mut self.state, &mut self.links, home, serial).await?;
             }
             return Err(self.reset_nothing(kind, id).await.into());
         }
@@ -61,7 +61,7 @@ impl Session {
         let reads_last =
             kind == Kind::StmtExecute && prepared.what.plan.effects.intersects(Effects::READS_LAST);
         if is_of_no_use(&self.state, &self.links, id, prepared, (reads_last, has_parts)) {
-            close_here(&self.worker, &self.control, &mut self.state, &mut self.links, id).await?;
+            close_here(&self.entry, &mut self.state, &mut self.links, id).await?;
         }
         let mut parts = self.state.take_parts(kind, id);
         let known_as = match self.statement_here(kind, id, has_parts).await? {
@@ -78,7 +78,7 @@ impl Session {
         };
         if !parts.is_empty() && kind != Kind::StmtReset {
             Box::pin(send_parts(
-                &self.worker,
+                &self.entry.worker,
                 &mut self.state,
                 &mut self.links,
                 &mut self.flight,
@@ -131,7 +131,7 @@ impl Session {
         let home = self.state.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
         let may_go = |home: &u32| {
             *home != self.state.here
-                && may_run_elsewhere(&self.worker, &self.state, &self.links, kind, decided)
+                && may_run_elsewhere(&self.entry.worker, &self.state, &self.links, kind, decided)
         };
         let elsewhere = home.filter(may_go);
         match why {

@@ -34,7 +34,7 @@ use crate::control::Control;
 use crate::counted::{Ended, note_time};
 use crate::ending::Ending;
 use crate::state::substitute::Counted;
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 use observe::running::Measured;
 
 impl Session {
@@ -51,31 +51,33 @@ impl Session {
         };
         match self.cache_key(command, &decided) {
             Err(refusal) => refuse(&mut decided, refusal),
-            Ok(asked) => match look_up(&self.worker, &self.state, &asked, self.worker.arrival_us(&asked)) {
-                Look::Hit(rows, bytes) => {
-                    self.begin_hit(command, &decided, rows, bytes);
-                    self.control.end_hit(&self.worker, rows);
-                    if command.kind == Kind::Query {
-                        learn_known(
-                            &self.worker,
-                            &self.state,
-                            &self.links,
-                            command.payload(),
-                            decided,
-                            asked,
-                        );
+            Ok(asked) => {
+                match look_up(&self.entry.worker, &self.state, &asked, self.entry.worker.arrival_us(&asked)) {
+                    Look::Hit(rows, bytes) => {
+                        self.begin_hit(command, &decided, rows, bytes);
+                        self.entry.end_hit(rows);
+                        if command.kind == Kind::Query {
+                            learn_known(
+                                &self.entry.worker,
+                                &self.state,
+                                &self.links,
+                                command.payload(),
+                                decided,
+                                asked,
+                            );
+                        }
+                        let later = input.get(command.packet().len()..).unwrap_or_default();
+                        self.io.backlog.extend_from_slice(later);
+                        return self.send_answers(cx).map(Some);
                     }
-                    let later = input.get(command.packet().len()..).unwrap_or_default();
-                    self.io.backlog.extend_from_slice(later);
-                    return self.send_answers(cx).map(Some);
+                    Look::Miss(leader) => {
+                        let passed = self.state.rows_passed(command, &decided);
+                        self.send_missed(command.kind, asked, leader, passed, &mut decided);
+                    }
+                    Look::Pass => send_to_target(&self.state, &asked, &mut decided),
+                    Look::Wait(_) | Look::Prove(_) => {}
                 }
-                Look::Miss(leader) => {
-                    let passed = self.state.rows_passed(command, &decided);
-                    self.send_missed(command.kind, asked, leader, passed, &mut decided);
-                }
-                Look::Pass => send_to_target(&self.state, &asked, &mut decided),
-                Look::Wait(_) | Look::Prove(_) => {}
-            },
+            }
         }
         self.flight.begin().decided = Some(decided);
         Ok(None)
@@ -83,7 +85,7 @@ impl Session {
 
     /// Sends the answers in the worker's buffer.
     pub(super) fn send_answers(&mut self, cx: &mut Context<'_>) -> Result<Phase, Ending> {
-        let sent = self.io.send(cx, &self.worker.cached.written());
+        let sent = self.io.send(cx, &self.entry.worker.cached.written());
         sent.map_err(|_| Ending::ClientLeft)?;
         Ok(if self.io.is_sent() { self.next_phase() } else { Phase::Answered })
     }
@@ -93,10 +95,10 @@ impl Session {
     pub(super) async fn await_answer(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
         let copied = self.io.command(self.state.identity.capabilities).map(|command| command.copied());
         let Some(command) = copied.as_ref().map(Copied::command) else { return Ok(false) };
-        let (begun, since_us) = (Instant::now(), self.worker.uptime_us());
+        let (begun, since_us) = (Instant::now(), self.entry.worker.uptime_us());
         let mut known: Option<Asked> = None;
         loop {
-            let before = known.take().filter(|asked| self.worker.is_known_still(asked));
+            let before = known.take().filter(|asked| self.entry.worker.is_known_still(asked));
             let asked = match before.map_or_else(|| self.cache_key(command, decided), Ok) {
                 Ok(asked) => asked,
                 Err(refusal) => {
@@ -104,13 +106,13 @@ impl Session {
                     return Ok(false);
                 }
             };
-            let waiter = match look_up(&self.worker, &self.state, &asked, since_us) {
+            let waiter = match look_up(&self.entry.worker, &self.state, &asked, since_us) {
                 Look::Hit(rows, bytes) => {
                     self.begin_hit(command, decided, rows, bytes);
                     self.skip_command().await?;
-                    let answer = self.worker.cached.written().to_vec();
+                    let answer = self.entry.worker.cached.written().to_vec();
                     self.write_to_client(&answer).await?;
-                    self.control.end_hit(&self.worker, rows);
+                    self.entry.end_hit(rows);
                     return Ok(true);
                 }
                 Look::Miss(leader) => {
@@ -129,24 +131,31 @@ impl Session {
             self.show_waiting();
             let (landed, miss) = match waiter {
                 Look::Prove(source) => {
-                    let proof =
-                        await_proof(&self.control, &mut self.io, &self.state, &source, since_us, deadline);
+                    let proof = await_proof(
+                        &self.entry.control,
+                        &mut self.io,
+                        &self.state,
+                        &source,
+                        since_us,
+                        deadline,
+                    );
                     (proof.await?, Miss::Behind)
                 }
                 Look::Wait(waiter) => {
-                    self.worker.counts.cache.borrow_mut().waited(asked.row);
-                    let leader = await_leader(&self.control, &mut self.io, &self.state, &waiter, deadline);
+                    self.entry.worker.counts.cache.borrow_mut().waited(asked.row);
+                    let leader =
+                        await_leader(&self.entry.control, &mut self.io, &self.state, &waiter, deadline);
                     (leader.await?, Miss::Absent)
                 }
                 _ => (Some(false), Miss::Absent),
             };
-            self.control.end_running(&self.worker, &self.links);
-            take_back(&self.worker, &self.control, &mut self.state, &mut self.links);
+            self.entry.end_running(&self.links);
+            take_back(&self.entry, &mut self.state, &mut self.links);
             match landed {
                 Some(true) => known = (miss == Miss::Behind).then_some(asked),
                 // It has taken too long: this session sends it as well.
                 Some(false) => {
-                    self.worker.counts.cache.borrow_mut().missed(asked.row, miss);
+                    self.entry.worker.counts.cache.borrow_mut().missed(asked.row, miss);
                     let passed = self.state.rows_passed(command, decided);
                     self.send_missed(kind, asked, None, passed, decided);
                     return Ok(false);
@@ -172,20 +181,20 @@ impl Session {
             // It may have been sent before, in vain.
             (flight.paused, flight.absent) = (None, None);
         }
-        self.worker.note_ruling(&self.state, command, decided);
-        self.worker.note_sighting(&self.state, command, decided);
+        self.entry.worker.note_ruling(&self.state, command, decided);
+        self.entry.worker.note_sighting(&self.state, command, decided);
         if let Some(flag) = decided.orders.as_ref().and_then(|orders| orders.verdict.next_query_flag_in) {
             self.state.flag_in = flag;
         }
         self.state.keep_types(command);
-        let place = place_of_hit(&self.worker, &self.control, &mut self.state, command, decided);
-        let measured = self.control.measure_as(&self.worker, command, decided.plan.statement());
+        let place = place_of_hit(&self.entry, &mut self.state, command, decided);
+        let measured = self.entry.measure_as(command, decided.plan.statement());
         let bytes = command.payload_len();
         let measured = Measured { digest: decided.digest(), log: decided.log(), place, bytes, ..measured };
-        let text = if self.worker.logs() { self.state.shown(&self.worker, command) } else { &[] };
-        self.control.begin_running(&self.worker, measured, text);
-        note_traced_here(&self.worker, &self.control, &self.state, command, Some(decided));
-        self.control.running.add_answered(answered);
+        let text = if self.entry.worker.logs() { self.state.shown(&self.entry.worker, command) } else { &[] };
+        self.entry.begin_running(measured, text);
+        note_traced_here(&self.entry, &self.state, command, Some(decided));
+        self.entry.control.running.add_answered(answered);
         self.links.hide_last_result(&mut self.state);
         self.state.last.counted = Counted { changed: -1, found: rows.found.into() };
     }
@@ -251,11 +260,11 @@ impl Flight {
     }
 }
 
-impl Control {
+impl Entry {
     /// The answer is on its way.
-    pub(super) fn end_hit(&self, worker: &Worker, rows: RowCounts) {
-        note_time(worker, self, Ended::FromCache { rows: rows.sent.into() });
-        self.running.rest(&worker.shown);
+    pub(super) fn end_hit(&self, rows: RowCounts) {
+        note_time(&self.worker, &self.control, Ended::FromCache { rows: rows.sent.into() });
+        self.control.running.rest(&self.worker.shown);
     }
 }
 

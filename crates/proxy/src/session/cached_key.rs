@@ -48,7 +48,7 @@ impl Session {
         if is_of_server(self.state.caller.schema()) {
             return Err(Refusal::AboutServer);
         }
-        let (worker, state, policy) = (&*self.worker, &*self.state, &how.policy);
+        let (worker, state, policy) = (&*self.entry.worker, &*self.state, &how.policy);
         let cache = &*worker.shared.cache;
         let epoch = cache.proven.epoch();
         let (settings, was_reset) = (state.shared_settings(), state.was_reset());
@@ -57,14 +57,15 @@ impl Session {
         // Reader and writer have the same data.
         let hostgroup = if target.is_split { state.account.default_hostgroup } else { target.hostgroup };
         let asked_at = if policy.mode.sees_own_writes() {
-            self.worker.sees_own_writes(hostgroup)?;
+            self.entry.worker.sees_own_writes(hostgroup)?;
             cache.watch_tables();
             hostgroup
         } else {
             target.hostgroup
         };
-        let source = self.worker.source_of(policy, hostgroup)?;
-        let (account, text) = (self.worker.cache_account(&self.state, Some(user)), state.text_of(command));
+        let source = self.entry.worker.source_of(policy, hostgroup)?;
+        let (account, text) =
+            (self.entry.worker.cache_account(&self.state, Some(user)), state.text_of(command));
         let who = Who { account, class, hostgroups: [hostgroup, asked_at] };
         let said = self.said(&who, text, decided, &how, epoch);
         said.refusal.map_or(Ok(()), Err)?;

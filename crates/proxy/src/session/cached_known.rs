@@ -29,25 +29,25 @@ impl Session {
         input: &[u8],
     ) -> Result<Option<Phase>, Ending> {
         let mut rest = input;
-        self.worker.cached.begin_answers();
-        let now_ms = self.worker.uptime_ms();
+        self.entry.worker.cached.begin_answers();
+        let now_ms = self.entry.worker.uptime_ms();
         while let Some(command) =
             Command::first(rest, self.state.identity.capabilities).filter(Command::is_whole)
             && matches!(rest, [_, _, _, 0, query, ..] if *query == Kind::Query as u8)
-            && let Some(known) = self.worker.cached.known(command.payload())
+            && let Some(known) = self.entry.worker.cached.known(command.payload())
             && now_ms.saturating_sub(known.since_ms) < CACHE_KNOWN_AGE_MAX_MS
-            && is_as(&self.worker, &self.state, &self.links, &self.flight, &known)
+            && is_as(&self.entry.worker, &self.state, &self.links, &self.flight, &known)
             && let Some((rows, bytes)) = answer_near(
-                &self.worker,
+                &self.entry.worker,
                 &self.state,
                 &known.asked,
-                self.worker.freshness(&known.asked, u64::MAX),
+                self.entry.worker.freshness(&known.asked, u64::MAX),
             )
         {
             self.begin_hit(command, &known.decided, rows, bytes);
-            self.control.end_hit(&self.worker, rows);
+            self.entry.end_hit(rows);
             if let Some(orders) = &known.decided.orders {
-                self.worker.routing.borrow().count(&orders.verdict);
+                self.entry.worker.routing.borrow().count(&orders.verdict);
             }
             rest = rest.get(command.packet().len()..).unwrap_or_default();
         }

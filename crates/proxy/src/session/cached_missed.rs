@@ -33,26 +33,26 @@ impl Session {
         if decided.unseen().is_some() {
             // What is behind its tables is asked for behind this reply, so the next one is kept. An
             // answer that is there is from a session that knew.
-            self.worker.counts.cache.borrow_mut().not_stored(row, NotStored::Unjudged);
+            self.entry.worker.counts.cache.borrow_mut().not_stored(row, NotStored::Unjudged);
             return;
         }
-        let cache = &self.worker.shared.cache;
+        let cache = &self.entry.worker.shared.cache;
         cache.watch_writes();
         let Some(moment) = cache.versions.moment(&said.scope) else {
             // Those who wait would meet the same write.
-            return self.worker.keep_nothing(row, leader, NotStored::Written);
+            return self.entry.worker.keep_nothing(row, leader, NotStored::Written);
         };
         if cache.proven.epoch() != epoch {
             // It was found out what the answer depends on before a definition was changed.
-            return self.worker.keep_nothing(row, leader, NotStored::Unjudged);
+            return self.entry.worker.keep_nothing(row, leader, NotStored::Unjudged);
         }
         // A server behind the same name may answer that the log is not of.
         let stretch = source.as_ref().map(|source| source.stretch());
         if stretch == Some(None) {
-            return self.worker.keep_nothing(row, leader, NotStored::NotFollowed);
+            return self.entry.worker.keep_nothing(row, leader, NotStored::NotFollowed);
         }
         let sent = Instant::now();
-        let sent_us = self.worker.uptime_us_at(sent);
+        let sent_us = self.entry.worker.uptime_us_at(sent);
         if how.policy.mode.sees_own_writes() {
             cache.timeline.note(moment, sent_us);
         }
@@ -76,7 +76,7 @@ impl Session {
             sent_us,
             leader,
         };
-        let fill = CacheFill::new(cache, &self.worker.counts, filling);
+        let fill = CacheFill::new(cache, &self.entry.worker.counts, filling);
         self.flight.begin().taps.set_fill(fill);
     }
 }

@@ -10,9 +10,8 @@ use super::Session;
 use super::cached_asked::Asked;
 use super::cached_fresh::Fresh;
 use super::facts::places::unseen_behind;
-use crate::control::Control;
 use crate::routing::Judged;
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 
 impl Session {
     /// What the cache would do with `text`, of which this was found out. Counts nothing, and asks
@@ -22,7 +21,7 @@ impl Session {
             return Peek::Unseen;
         }
         let mut decided = self.state.decide(judged, text, self.links.lock().is_some());
-        let unseen = unseen_behind(&self.worker, &self.control, &self.state, &decided, text);
+        let unseen = unseen_behind(&self.entry, &self.state, &decided, text);
         let is_unjudged = matches!(unseen, Some(Unseen::Unknown(_)));
         if let Some(unseen) = unseen {
             decided.change.get_or_insert_default().unseen = Some(unseen);
@@ -32,10 +31,10 @@ impl Session {
         let Some(command) = Command::first(&command, self.state.identity.capabilities) else {
             return Peek::Unseen;
         };
-        let asked = self.control.without_questions(&self.worker, || self.cache_key(command, &decided));
+        let asked = self.entry.without_questions(|| self.cache_key(command, &decided));
         match asked {
             Err(refusal) => Peek::Refused(refusal),
-            Ok(asked) => match self.worker.peek_at(&asked) {
+            Ok(asked) => match self.entry.worker.peek_at(&asked) {
                 Peek::Miss(_) if is_unjudged => Peek::NotStored(NotStored::Unjudged),
                 peek => peek,
             },
@@ -43,10 +42,10 @@ impl Session {
     }
 }
 
-impl Control {
+impl Entry {
     /// Does this, and forgets which definitions it has found to be missing.
-    fn without_questions<T>(&self, worker: &Worker, look: impl FnOnce() -> T) -> T {
-        let (to_learn, id) = (&worker.cached.to_learn, self.id());
+    fn without_questions<T>(&self, look: impl FnOnce() -> T) -> T {
+        let (to_learn, id) = (&self.worker.cached.to_learn, self.control.id());
         let before = to_learn.borrow_mut().remove(&id);
         let found = look();
         let mut to_learn = to_learn.borrow_mut();

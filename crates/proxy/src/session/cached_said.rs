@@ -39,8 +39,8 @@ impl Session {
         how: &Cached,
         epoch: u64,
     ) -> Rc<Said> {
-        let (worker, cache) = (&*self.worker, &*self.worker.shared.cache);
-        let about = self.worker.about(&self.state, who, text, decided, how);
+        let (worker, cache) = (&*self.entry.worker, &*self.entry.worker.shared.cache);
+        let about = self.entry.worker.about(&self.state, who, text, decided, how);
         let now = (epoch, worker.uptime_ms());
         if let Some(about) = &about
             && let Some(said) = worker.cached.memo.borrow().get(about, now, &cache.versions)
@@ -51,7 +51,7 @@ impl Session {
         let moment = cache.versions.moment(&Scope::of_definitions());
         let reading = self.reading(who.account, who.hostgroups[1], text, decided);
         let until_ms = reading.as_ref().map_or(u64::MAX, |reading| reading.until_ms);
-        let said = Rc::new(find_out(&self.worker, &self.state, who, text, decided, how, reading));
+        let said = Rc::new(find_out(&self.entry.worker, &self.state, who, text, decided, how, reading));
         let is_certain = said.refusal != Some(Refusal::NotLearnt);
         if let Some((about, moment)) = about.zip(moment).filter(|_| is_certain) {
             let validity = Validity { epoch, moment, until_ms };

@@ -27,26 +27,27 @@ impl Session {
         }
         let command = self.io.command(self.state.identity.capabilities).map(|command| command.copied());
         let Some(command) = command else { return Ok(false) };
-        let Some(Stale { packets, rows }) = take_stale(&self.worker, &self.state, &mut self.flight, error)
+        let Some(Stale { packets, rows }) =
+            take_stale(&self.entry.worker, &self.state, &mut self.flight, error)
         else {
             return Ok(false);
         };
         self.begin_hit(command.command(), decided, rows, packets.len());
         self.skip_command().await?;
         self.write_to_client(&packets).await?;
-        self.control.end_hit(&self.worker, rows);
+        self.entry.end_hit(rows);
         Ok(true)
     }
 
     /// Answers the command that runs with a stale answer: its server was lost.
     pub(super) async fn reply_stale(&mut self, stale: Stale) -> Result<(), Ending> {
         let Stale { packets, rows } = stale;
-        self.control.running.add_answered(packets.len());
+        self.entry.control.running.add_answered(packets.len());
         self.write_to_client(&packets).await?;
         self.links.hide_last_result(&mut self.state);
         self.state.last.counted = Counted { changed: -1, found: rows.found.into() };
-        note_time(&self.worker, &self.control, Ended::FromCache { rows: rows.sent.into() });
-        self.control.end_running(&self.worker, &self.links);
+        note_time(&self.entry.worker, &self.entry.control, Ended::FromCache { rows: rows.sent.into() });
+        self.entry.end_running(&self.links);
         Ok(())
     }
 }

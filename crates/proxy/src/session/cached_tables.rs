@@ -20,11 +20,10 @@ use super::links::Links;
 use super::relations::can_be_asked_for;
 use super::state::SessionState;
 use super::to_learn::ToLearn;
-use crate::control::Control;
 use crate::ending::Ending;
 use crate::relations::Relation;
 use crate::state::Pin;
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 use session::limits::TABLES_MAX;
 use session::unjudged::CODE;
 use upstream::{Connection, Defaults, Reply};
@@ -39,23 +38,23 @@ impl Session {
         text: &[u8],
         decided: &Decided,
     ) -> Option<Reading> {
-        if !self.worker.settings().judge_tables {
+        if !self.entry.worker.settings().judge_tables {
             return None;
         }
-        let tables = tables_of(&self.worker, text, decided);
-        let cache = &self.worker.shared.cache;
+        let tables = tables_of(&self.entry.worker, text, decided);
+        let cache = &self.entry.worker.shared.cache;
         let reads = self.state.with_schemas(&tables.reads);
         let mut reading =
-            cache.catalog.reading(self.worker.sight_of(account, hostgroup), &cache.versions, reads);
+            cache.catalog.reading(self.entry.worker.sight_of(account, hostgroup), &cache.versions, reads);
         reading.is_open |= !self.links.names_all(&self.state, text, &tables);
-        self.control.want(&self.worker, hostgroup, std::mem::take(&mut reading.to_ask));
+        self.entry.want(hostgroup, std::mem::take(&mut reading.to_ask));
         Some(reading)
     }
 
     /// Asks the server whether what it gives sessions at their beginning lets answers be kept, if
     /// that is not known of the connection.
     async fn learn_defaults(&mut self) -> Result<(), Ending> {
-        let now = self.worker.now();
+        let now = self.entry.worker.now();
         let Some(link) = self.links.connection_mut() else { return Ok(()) };
         if link.defaults().keep_answers(now).is_some() {
             return Ok(());
@@ -74,22 +73,22 @@ impl Session {
     /// Whether definitions are to be asked for, and nothing is lost with that.
     #[inline]
     pub(super) fn may_learn(&self) -> bool {
-        let wanted = self.worker.cached.to_learn.borrow();
+        let wanted = self.entry.worker.cached.to_learn.borrow();
         // Mostly no session is to ask for any.
         !wanted.is_empty()
-            && wanted.get(&self.control.id()).is_some_and(|wanted| {
+            && wanted.get(&self.entry.control.id()).is_some_and(|wanted| {
                 is_free_to_ask(&self.io, &self.state, &self.links, &self.flight, wanted.hostgroup)
             })
     }
 
     /// Asks for definitions, and for those that these lead to.
     pub(super) async fn learn_tables(&mut self) -> Result<(), Ending> {
-        let wanted = self.worker.cached.to_learn.borrow_mut().remove(&self.control.id());
+        let wanted = self.entry.worker.cached.to_learn.borrow_mut().remove(&self.entry.control.id());
         let Some(ToLearn { hostgroup, tables: mut all }) = wanted else { return Ok(()) };
         // Where many sessions need a definition, one of them asks.
-        all.retain(|table| !self.worker.is_learnt(&self.state, hostgroup, table));
+        all.retain(|table| !self.entry.worker.is_learnt(&self.state, hostgroup, table));
         let mut asked = 0;
-        let now = self.worker.now();
+        let now = self.entry.worker.now();
         let knows = |link: &mut Connection| link.defaults().keep_answers(now).is_some();
         if !all.is_empty() || !self.links.connection_mut().is_none_or(knows) {
             self.links.note_ran(&mut self.state);
@@ -104,7 +103,7 @@ impl Session {
             asked = all.len();
             for table in more {
                 let is_new = all.len() < TABLES_MAX && is_askable(&table) && !all.contains(&table);
-                if is_new && !self.worker.is_learnt(&self.state, hostgroup, &table) {
+                if is_new && !self.entry.worker.is_learnt(&self.state, hostgroup, &table) {
                     all.push(table);
                 }
             }
@@ -116,7 +115,7 @@ impl Session {
 
     /// Asks for these definitions. Returns the tables that they lead to.
     async fn learn(&mut self, hostgroup: u32, batch: &[Table]) -> Result<Vec<Table>, Ending> {
-        let versions = &self.worker.shared.cache.versions;
+        let versions = &self.entry.worker.shared.cache.versions;
         // While a definition is being changed, what a server says is not certain.
         let Some(moment) = versions.moment(&Scope::of_definitions()) else { return Ok(Vec::new()) };
         let texts =
@@ -125,13 +124,14 @@ impl Session {
         let replies = self.ask_besides(&commands).await?;
         self.links.note_ran(&mut self.state);
         note_errors(&replies, self.links.connection_mut());
-        let (Sight { whose, now_ms }, mut more) = (self.worker.sight(&self.state, hostgroup), Vec::new());
+        let (Sight { whose, now_ms }, mut more) =
+            (self.entry.worker.sight(&self.state, hostgroup), Vec::new());
         for (table, reply) in batch.iter().zip(&replies) {
             let schema = table.schema.as_deref().unwrap_or_default();
             let definition = definition(schema, reply).unwrap_or(Definition::unknown());
             more.extend(definition.leads_to().cloned());
             let learnt = Learnt { whose, table: table.clone(), definition, moment };
-            self.worker.shared.cache.learn(learnt, now_ms);
+            self.entry.worker.shared.cache.learn(learnt, now_ms);
         }
         Ok(more)
     }
@@ -149,12 +149,12 @@ fn is_free_to_ask(io: &Io, state: &SessionState, links: &Links, flight: &Flight,
         && (links.is_unpinned() || links.has_only_pins(&CODE))
 }
 
-impl Control {
+impl Entry {
     /// These definitions are to be asked for.
-    pub(super) fn want(&self, worker: &Worker, hostgroup: u32, tables: Vec<Table>) {
+    pub(super) fn want(&self, hostgroup: u32, tables: Vec<Table>) {
         let mut tables = tables.into_iter().filter(is_askable).peekable();
         if tables.peek().is_some() {
-            worker.cached.want(self.id(), hostgroup, tables);
+            self.worker.cached.want(self.control.id(), hostgroup, tables);
         }
     }
 }

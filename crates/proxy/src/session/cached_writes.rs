@@ -21,8 +21,7 @@ use super::links::Links;
 use super::relations::defines;
 use super::segments::At;
 use super::state::{Past, SessionState};
-use crate::control::Control;
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 
 /// What may change rows.
 const WRITES: Effects = Effects::WRITES.union(Effects::UNKNOWN).union(Effects::FUNCTION);
@@ -52,25 +51,25 @@ impl Session {
             || self.links.open_elsewhere().is_some();
         if self.links.pipelined.is_empty() && !may_be_open {
             if self.state.past.contains(Past::WROTE) {
-                self.worker.cached.written.borrow_mut().remove(&self.control.id());
+                self.entry.worker.cached.written.borrow_mut().remove(&self.entry.control.id());
             }
             self.state.past.remove(Past::WROTE);
         }
         if plan.effects.intersects(WRITES) || plan.kind == StatementKind::Xa {
-            note_written(&self.worker, &self.control, &mut self.state, &self.links, command, decided);
+            note_written(&self.entry, &mut self.state, &self.links, command, decided);
         }
         if plan.effects.intersects(Effects::COMMITS) && defines(self.state.text_of(command)) {
-            let defining = self.worker.shared.definitions.begin();
+            let defining = self.entry.worker.shared.definitions.begin();
             self.flight.begin().taps.set_defining(defining);
         }
-        if !self.worker.shared.cache.watches_writes() {
+        if !self.entry.worker.shared.cache.watches_writes() {
             self.state.past.insert(Past::UNWATCHED);
             return;
         }
         if self.state.past.contains(Past::WROTE) {
-            add_write(&self.worker, &self.control, &mut self.flight);
+            add_write(&self.entry, &mut self.flight);
         }
-        if let Some(changes) = begin_definition(&self.worker, &mut self.state, command, decided) {
+        if let Some(changes) = begin_definition(&self.entry.worker, &mut self.state, command, decided) {
             self.flight.begin().taps.add_write(changes);
         }
     }
@@ -78,26 +77,22 @@ impl Session {
 
 /// Adds what a statement writes to what the open transaction has written.
 fn note_written(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &Links,
     command: Command<'_>,
     decided: &Decided,
 ) {
     let is_first = !state.past.contains(Past::WROTE);
-    let tables = worker
-        .shared
-        .cache
-        .watches_tables()
-        .then(|| written(worker, control, state, links, command, decided));
+    let tables =
+        entry.worker.shared.cache.watches_tables().then(|| written(entry, state, links, command, decided));
     let tables = tables.flatten();
     if decided.plan.kind.is_select() && tables.as_ref().is_some_and(Vec::is_empty) {
         // Views that it reads call nothing.
         return;
     }
     state.past.insert(Past::WROTE);
-    let (mut written, id) = (worker.cached.written.borrow_mut(), control.id());
+    let (mut written, id) = (entry.worker.cached.written.borrow_mut(), entry.control.id());
     let before = written.remove(&id).or(is_first.then(Vec::new));
     if let Some((mut all, tables)) = before.zip(tables) {
         for table in tables {
@@ -183,7 +178,7 @@ impl At<'_> {
     pub(super) fn end_unwatched(&mut self, event: Event) {
         let is_over = matches!(event, Event::Done(_)) && self.pipelined.is_empty();
         self.state.past.set(Past::UNWATCHED, !is_over);
-        forget_before(&self.worker.shared.cache);
+        forget_before(&self.entry.worker.shared.cache);
     }
 }
 

@@ -77,13 +77,13 @@ impl Session {
         fresh: Fresh,
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
-        let counts = &self.worker.counts;
+        let counts = &self.entry.worker.counts;
         if fresh.gtid.is_some() {
             counts.note(Counter::GtidConsistent);
         }
         if fresh.max_lag.is_some() {
             counts.note(Counter::LagLimited);
-            let skipped = fresh.skipped(&self.worker.shared, decided.hostgroup());
+            let skipped = fresh.skipped(&self.entry.worker.shared, decided.hostgroup());
             counts.add(Counter::LagSkipped, skipped.try_into().unwrap_or(u64::MAX));
         }
         let reached = self.find_caught_up(kind, fresh, decided).await?;
@@ -96,16 +96,17 @@ impl Session {
     /// The same, uncounted.
     async fn find_caught_up(&mut self, kind: Kind, fresh: Fresh, decided: &mut Decided) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup();
-        let settings = self.worker.settings();
+        let settings = self.entry.worker.settings();
         if settings.is_writer(hostgroup) {
             return self.reach(decided).await;
         }
         let limit = settings.variables.connect_timeout_server_max;
         let patience = Patience { kind, fresh, hostgroup, limit, end: Instant::now() + limit };
         let is_bound = is_bound_to(&self.state, &self.links, hostgroup);
-        let writer = self.worker.routing.borrow().routes().pairs.writer(hostgroup).filter(|_| !is_bound);
+        let writer =
+            self.entry.worker.routing.borrow().routes().pairs.writer(hostgroup).filter(|_| !is_bound);
         // Who is bound needs only the server that it has.
-        let first = if is_bound { Look::CaughtUp } else { look(&self.worker, hostgroup, &fresh) };
+        let first = if is_bound { Look::CaughtUp } else { look(&self.entry.worker, hostgroup, &fresh) };
         match (first, writer) {
             (Look::CaughtUp, _) | (Look::NoServer, None) => {}
             (_, Some(writer)) => return self.leave_to(writer, decided).await,
@@ -118,7 +119,7 @@ impl Session {
         let Some((server, peer)) = self.links.server_at(reached, hostgroup) else { return Ok(reached) };
         let has = |worker: &Worker| fresh.is_at_peer(&worker.shared, &server, peer);
         match writer {
-            _ if has(&self.worker) => Ok(reached),
+            _ if has(&self.entry.worker) => Ok(reached),
             Some(writer) => self.leave_to(writer, decided).await,
             None => self.wait_to_catch_up(&patience, has).await.map(|()| reached),
         }
@@ -129,17 +130,17 @@ impl Session {
     /// with it.
     async fn reach_one_with(&mut self, fresh: Fresh, decided: &mut Decided) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup();
-        let replicas_from = self.worker.settings().variables.aurora_max_lag_ms_only_read_from_replicas;
-        let wanted = Wanted::new(fresh, &self.worker.shared, hostgroup, replicas_from);
+        let replicas_from = self.entry.worker.settings().variables.aurora_max_lag_ms_only_read_from_replicas;
+        let wanted = Wanted::new(fresh, &self.entry.worker.shared, hostgroup, replicas_from);
         let reached = self.reach_wanting(wanted, decided).await?;
         let Some((server, peer)) = self.links.server_at(reached, hostgroup) else { return Ok(reached) };
-        let shared = &self.worker.shared;
+        let shared = &self.entry.worker.shared;
         let is_first = wanted.is_first(shared, &server) && fresh.is_at_peer(shared, &server, peer);
-        let is_elsewhere = look(&self.worker, hostgroup, &fresh) == Look::CaughtUp;
+        let is_elsewhere = look(&self.entry.worker, hostgroup, &fresh) == Look::CaughtUp;
         if is_first || !is_elsewhere || self.links.loss(&self.state) != Loss::Nothing {
             return Ok(reached);
         }
-        leave_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
+        leave_backend(&self.entry, &mut self.state, &mut self.links);
         self.reach_wanting(wanted, decided).await
     }
 
@@ -167,7 +168,7 @@ impl Session {
         let Patience { kind, fresh, hostgroup, limit, end } = patience;
         let begun = Instant::now();
         self.show_waiting();
-        let worker = Rc::clone(&self.worker);
+        let worker = Rc::clone(&self.entry.worker);
         let over = async {
             while !is_over(&worker) {
                 sleep(LOOK).await;
@@ -175,12 +176,13 @@ impl Session {
         };
         let over = pin!(timeout_at(*end, over));
         let waited =
-            while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, over).await?;
-        self.control.end_running(&self.worker, &self.links);
+            while_waiting(&self.entry.control, &mut self.io.sock, self.state.identity.capabilities, over)
+                .await?;
+        self.entry.end_running(&self.links);
         if fresh.max_lag.is_some() {
             let waited = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-            self.worker.counts.note(Counter::LagDelayed);
-            self.worker.counts.add(Counter::LagMicroseconds, waited);
+            self.entry.worker.counts.note(Counter::LagDelayed);
+            self.entry.worker.counts.add(Counter::LagMicroseconds, waited);
         }
         let error = match waited {
             Some(Ok(())) => return Ok(()),

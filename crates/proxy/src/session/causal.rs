@@ -43,7 +43,7 @@ impl Session {
         fresh: Option<Fresh>,
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
-        note_application(&self.worker, &mut self.state, &self.links, decided);
+        note_application(&self.entry.worker, &mut self.state, &self.links, decided);
         let reached = match fresh {
             Some(fresh) => self.reach_caught_up(kind, fresh, decided).await?,
             None => self.reach_reader(decided).await?,
@@ -59,19 +59,19 @@ impl Session {
         decided: &mut Decided,
         reached: u32,
     ) -> Result<u32, Stop> {
-        let Some(awaited) = awaited(&self.worker, &self.state, &self.links, decided)
+        let Some(awaited) = awaited(&self.entry.worker, &self.state, &self.links, decided)
             .filter(|_| reached == decided.hostgroup())
         else {
             return Ok(reached);
         };
-        if known(&self.worker, &self.state, &self.links, &awaited) == Known::Has {
+        if known(&self.entry.worker, &self.state, &self.links, &awaited) == Known::Has {
             return Ok(reached);
         }
-        if may_ask_ahead(&self.worker, &self.io, &self.state, &self.links, kind, decided) {
+        if may_ask_ahead(&self.entry.worker, &self.io, &self.state, &self.links, kind, decided) {
             decided.next = Next::Ask;
             return Ok(reached);
         }
-        let wait = self.worker.settings().causal.wait;
+        let wait = self.entry.worker.settings().causal.wait;
         let reply = self.ask_reader(kind, &awaited, wait, decided).await?;
         self.follow_answer(kind, reply, &awaited, decided).await
     }
@@ -80,10 +80,10 @@ impl Session {
     /// get at the moment.
     async fn reach_reader(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup();
-        match writer_for(&self.worker, &self.state, &self.links, decided)
+        match writer_for(&self.entry.worker, &self.state, &self.links, decided)
             .filter(|_| !is_bound_to(&self.state, &self.links, hostgroup))
         {
-            Some(writer) if self.worker.shared.upstream.pool.is_any(hostgroup, |_| true).is_none() => {
+            Some(writer) if self.entry.worker.shared.upstream.pool.is_any(hostgroup, |_| true).is_none() => {
                 self.leave_to(writer, decided).await
             }
             _ => self.reach(decided).await,
@@ -100,7 +100,7 @@ impl Session {
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
         self.end_if_killed(kind).await?;
-        self.worker.counts.note(match reply {
+        self.entry.worker.counts.note(match reply {
             Reply::Had => Counter::CausalHad,
             Reply::Waited => Counter::CausalWaited,
             Reply::Lacks => Counter::CausalLacked,
@@ -110,7 +110,7 @@ impl Session {
             return Ok(hostgroup);
         }
         if is_bound_to(&self.state, &self.links, hostgroup) {
-            let limit = self.worker.settings().causal.wait;
+            let limit = self.entry.worker.settings().causal.wait;
             let why = "the server to which the session is bound lacks writes that it must see";
             let error = ClientError::no_backend(hostgroup, limit, &why);
             return Err(self.refuse_here(kind, &error).await.into());
@@ -123,12 +123,12 @@ impl Session {
     /// Ends the statement if it was killed while its server was asked. Where the read runs at that
     /// server already, the connection is given up.
     pub(super) async fn end_if_killed(&mut self, kind: Kind) -> Result<(), Stop> {
-        if !killed_here(&self.control, self.state.identity.capabilities, true)? {
+        if !killed_here(&self.entry.control, self.state.identity.capabilities, true)? {
             return Ok(());
         }
         if self.links.is_awaited() {
             self.clean_up();
-            lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
+            lose_backend(&self.entry, &mut self.state, &mut self.links);
         }
         Err(self.refuse_here(kind, &ClientError::Interrupted).await.into())
     }

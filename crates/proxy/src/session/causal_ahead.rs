@@ -45,15 +45,15 @@ impl Session {
 
     /// The same; the hostgroup of the server.
     async fn see_ahead(&mut self, kind: Kind, decided: &mut Decided) -> Result<u32, Stop> {
-        let Some(awaited) = awaited(&self.worker, &self.state, &self.links, decided) else {
+        let Some(awaited) = awaited(&self.entry.worker, &self.state, &self.links, decided) else {
             return Ok(decided.hostgroup());
         };
-        if known(&self.worker, &self.state, &self.links, &awaited) == Known::Has {
+        if known(&self.entry.worker, &self.state, &self.links, &awaited) == Known::Has {
             return Ok(decided.hostgroup());
         }
-        let (begun, wait) = (Instant::now(), self.worker.settings().causal.wait);
+        let (begun, wait) = (Instant::now(), self.entry.worker.settings().causal.wait);
         let mut answer = None;
-        if may_ask_ahead(&self.worker, &self.io, &self.state, &self.links, kind, decided) {
+        if may_ask_ahead(&self.entry.worker, &self.io, &self.state, &self.links, kind, decided) {
             answer = Some(self.send_with_question(kind, &awaited, decided).await?);
         }
         if let Some(yes) = answer.filter(|answer| *answer != Reply::Lacks) {
@@ -82,7 +82,7 @@ impl Session {
         decided.patch = None;
         self.flight.begin().taps.set_columns(None);
         match statement_id(self.io.front()) {
-            Some(id) => close_here(&self.worker, &self.control, &mut self.state, &mut self.links, id).await,
+            Some(id) => close_here(&self.entry, &mut self.state, &mut self.links, id).await,
             None => Ok(()),
         }
     }
@@ -98,8 +98,8 @@ impl Session {
         let Some(question) = question_for(&self.state, &self.links, awaited, Duration::ZERO) else {
             return Ok(Reply::Lacks);
         };
-        let wait = self.worker.settings().causal.wait;
-        let limit = self.worker.limit_of_answer(wait);
+        let wait = self.entry.worker.settings().causal.wait;
+        let limit = self.entry.worker.limit_of_answer(wait);
         let capabilities = self.state.identity.capabilities;
         let command = match &decided.patch {
             Some(patch) => patch.applied(&self.io.backlog),
@@ -113,8 +113,8 @@ impl Session {
         });
         let answer = match asked.await? {
             Ok(reply) => {
-                note_internal(&self.worker, &mut self.state, &mut self.links, &reply);
-                note_answer(&self.worker, &self.state, &self.links, awaited, &question, &reply)
+                note_internal(&self.entry.worker, &mut self.state, &mut self.links, &reply);
+                note_answer(&self.entry.worker, &self.state, &self.links, awaited, &question, &reply)
             }
             Err(why) => {
                 let error = self.give_up_unanswered(why)?;
@@ -141,7 +141,7 @@ impl Session {
         if matches!(why, NoAnswer::Late) {
             self.clean_up();
         }
-        lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
+        lose_backend(&self.entry, &mut self.state, &mut self.links);
         Ok(())
     }
 }

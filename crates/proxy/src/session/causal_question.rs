@@ -37,17 +37,20 @@ impl Session {
         wait: Duration,
         decided: &mut Decided,
     ) -> Result<Reply, Stop> {
-        let wait = wait.min(self.worker.settings().variables.connect_timeout_server_max / 2);
+        let wait = wait.min(self.entry.worker.settings().variables.connect_timeout_server_max / 2);
         let Some(question) = question_for(&self.state, &self.links, awaited, wait) else {
             return Ok(Reply::Lacks);
         };
         let is_bound = is_bound_to(&self.state, &self.links, decided.hostgroup());
         match self
-            .internal_query_within(self.worker.limit_of_answer(wait), std::slice::from_ref(&question.query))
+            .internal_query_within(
+                self.entry.worker.limit_of_answer(wait),
+                std::slice::from_ref(&question.query),
+            )
             .await?
         {
             Ok(replies) => Ok(replies.first().map_or(Reply::Lacks, |reply| {
-                note_answer(&self.worker, &self.state, &self.links, awaited, &question, reply)
+                note_answer(&self.entry.worker, &self.state, &self.links, awaited, &question, reply)
             })),
             Err(_) if !is_bound && !self.flight.begin().internal_lost => Ok(Reply::Lacks),
             Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
@@ -68,7 +71,7 @@ impl Session {
             let told = replies.first().and_then(upstream::Reply::only_row);
             let told = told.map(|row| untold::told(row, is_mariadb)).unwrap_or_default();
             let hostgroup = self.state.here;
-            let cluster = self.worker.cluster_of(hostgroup);
+            let cluster = self.entry.worker.cluster_of(hostgroup);
             for gtid in told.iter() {
                 if let Some(gtids) = &mut self.state.gtids {
                     gtids.note(hostgroup, cluster, *gtid);
@@ -89,11 +92,11 @@ impl Session {
         awaited: &Awaited,
         decided: &mut Decided,
     ) -> Result<(), Stop> {
-        if self.worker.shared.upstream.pool.configured(awaited.writer) != 1 {
+        if self.entry.worker.shared.upstream.pool.configured(awaited.writer) != 1 {
             return Ok(());
         }
         let Some((machine, opened, is_mariadb)) = self.links.asked_server() else { return Ok(()) };
-        let applied = &self.worker.shared.causal.applied;
+        let applied = &self.entry.worker.shared.causal.applied;
         let tokens = lost::of_kind(&awaited.tokens, is_mariadb);
         if applied.has(&machine, opened, tokens.iter()) {
             return Ok(());
@@ -104,7 +107,7 @@ impl Session {
         let Some(lacked) = lost::lacked(&tokens, is_mariadb, &row) else { return Ok(()) };
         let had: Highest = tokens.iter().filter(|token| !lacked.contains(token)).copied().collect();
         if !had.is_empty() {
-            self.worker.shared.causal.applied.prove(&machine, opened, asked, &had);
+            self.entry.worker.shared.causal.applied.prove(&machine, opened, asked, &had);
         }
         if lacked.is_empty() {
             return Ok(());
@@ -112,7 +115,7 @@ impl Session {
         let row = if is_mariadb { Some(row) } else { self.ask_writer(kind, lost::EXECUTED, decided).await? };
         for token in &lacked {
             if let Some(left) = row.as_deref().and_then(|row| lost::left(token, row)) {
-                self.worker.note_lost(&self.state, awaited.writer, token, left);
+                self.entry.worker.note_lost(&self.state, awaited.writer, token, left);
             }
         }
         Ok(())

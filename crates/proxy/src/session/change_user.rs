@@ -18,20 +18,20 @@ use crate::audit;
 use crate::client::check::check_login;
 use crate::client::login::{Dialogue, welcome};
 use crate::client::proof::Claim;
-use crate::control::{Control, Signal};
+use crate::control::Signal;
 use crate::ending::Ending;
 use crate::exchange::Exchange;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX};
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 use session::identity::{Account, Identity};
 use upstream::{Backend, LOST_AT_MARIADB, QUIT};
 
 impl Session {
     /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.
     pub(super) async fn change_user(&mut self) -> Result<(), Ending> {
-        let control = Rc::clone(&self.control);
-        let deadline = self.worker.settings().variables.connect_timeout_client;
+        let control = Rc::clone(&self.entry.control);
+        let deadline = self.entry.worker.settings().variables.connect_timeout_client;
         let changing = tokio::time::timeout(deadline, self.log_in_again());
         match control.until(Signal::Stop, changing).await {
             Ok(Ok(outcome)) => outcome,
@@ -42,8 +42,9 @@ impl Session {
     async fn log_in_again(&mut self) -> Result<(), Ending> {
         let capabilities = self.state.identity.capabilities;
         let backlog = std::mem::take(&mut self.io.backlog);
-        let exchange = Exchange::resume(&self.worker.net, &mut self.io.sock, 0, &backlog);
-        let mut dialogue = Dialogue::new(&self.worker, exchange, capabilities, self.state.identity.peer);
+        let exchange = Exchange::resume(&self.entry.worker.net, &mut self.io.sock, 0, &backlog);
+        let mut dialogue =
+            Dialogue::new(&self.entry.worker, exchange, capabilities, self.state.identity.peer);
         let payload = dialogue.receive().await?;
         let packet = command::ChangeUser::decode(&payload, capabilities)
             .map_err(|error| dialogue.refuse_bytes(&error))?;
@@ -64,18 +65,23 @@ impl Session {
         let seq = dialogue.exchange.next_seq();
         self.io.backlog = dialogue.exchange.into_unread();
         if let Err(ending) = &admitted {
-            note_refused_change(&self.worker, &self.io, &self.state, packet.username, packet.schema, || {
-                ending.packets().and_then(audit::error_in)
-            });
+            note_refused_change(
+                &self.entry.worker,
+                &self.io,
+                &self.state,
+                packet.username,
+                packet.schema,
+                || ending.packets().and_then(audit::error_in),
+            );
         }
         // Refused or not: the old user's session is over.
-        self.control.end_backend(&self.worker, &mut self.links).await;
+        self.entry.end_backend(&mut self.links).await;
         self.state.status = StatusFlags::AUTOCOMMIT;
         self.state.past.remove(Past::BEGINS_LATER);
         let account = match admitted {
             Ok(account) => account,
             Err(Ending::Say { packets, linger: false } | Ending::NoPlace(packets))
-                if may_stay(&self.worker, &mut self.io).await =>
+                if may_stay(&self.entry.worker, &mut self.io).await =>
             {
                 return self.write_to_client(&packets).await;
             }
@@ -99,21 +105,21 @@ impl Session {
             identity.set_attributes(Some(attributes.into()));
         }
         let announced = identity.capabilities;
-        if self.worker.shared.says_mariadb().await {
+        if self.entry.worker.shared.says_mariadb().await {
             identity.capabilities -= LOST_AT_MARIADB;
         }
-        self.worker.seat(&self.control, &self.state.identity);
-        match check_login(&self.worker, &self.state.identity).await {
+        self.entry.worker.seat(&self.entry.control, &self.state.identity);
+        match check_login(&self.entry.worker, &self.state.identity).await {
             Ok(backend) => {
-                self.control.about.set_backend(backend.as_ref());
+                self.entry.control.about.set_backend(backend.as_ref());
                 self.begin_anew(backend);
-                audit::note(&self.worker, &self.control, AuditEvent::ChangeUserOk(Port::Traffic));
+                audit::note(&self.entry.worker, &self.entry.control, AuditEvent::ChangeUserOk(Port::Traffic));
                 let (tier, status) = (self.state.identity.tier, self.state.status);
                 self.reply(seq, &welcome(tier, announced, status)).await
             }
             Err(refusal) => {
                 note_refused_change(
-                    &self.worker,
+                    &self.entry.worker,
                     &self.io,
                     &self.state,
                     packet.username,
@@ -121,7 +127,7 @@ impl Session {
                     || audit::refusal_in(&refusal),
                 );
                 self.reply(seq, &refusal).await?;
-                if !may_stay(&self.worker, &mut self.io).await {
+                if !may_stay(&self.entry.worker, &mut self.io).await {
                     return Err(Ending::Silent);
                 }
                 let identity = own_mut(&mut self.state.identity)?;
@@ -129,7 +135,7 @@ impl Session {
                 identity.capabilities = announced;
                 identity.set_attributes(attributes);
                 self.begin_anew(None);
-                self.worker.seat(&self.control, &self.state.identity);
+                self.entry.worker.seat(&self.entry.control, &self.state.identity);
                 Ok(())
             }
         }
@@ -137,12 +143,12 @@ impl Session {
 
     /// The state and the connections are those of a session that begins.
     fn begin_anew(&mut self, backend: Option<Backend>) {
-        self.state = state_of(&self.worker, Rc::clone(&self.state.identity));
+        self.state = state_of(&self.entry.worker, Rc::clone(&self.state.identity));
         if let Some(backend) = &backend {
             self.state.begin_at(backend.connection());
         }
-        note_own_limit(&self.worker, &self.control, &self.state, &self.links);
-        self.links.begin_anew(self.worker.interned.pool_key(&self.state.identity), backend);
+        note_own_limit(&self.entry, &self.state, &self.links);
+        self.links.begin_anew(self.entry.worker.interned.pool_key(&self.state.identity), backend);
     }
 }
 
@@ -168,17 +174,17 @@ async fn may_stay(worker: &Worker, io: &mut Io) -> bool {
     io.refused_changes <= CHANGES_REFUSED_MAX && worker.shared.says_mariadb().await
 }
 
-impl Control {
+impl Entry {
     /// Ends the connection to the server, which has rolled back and let go of all locks when this
     /// returns: a server that changes the user does both before it answers. A goodbye alone is not
     /// answered; the reset before it is.
-    async fn end_backend(&self, worker: &Worker, links: &mut Links) {
+    async fn end_backend(&self, links: &mut Links) {
         links.part_with_others();
         if links.in_use.is_some() {
-            links.reset_and_quit(worker).await;
+            links.reset_and_quit(&self.worker).await;
         }
         links.drop_in_use();
-        self.about.set_backend(None);
+        self.control.about.set_backend(None);
     }
 }
 

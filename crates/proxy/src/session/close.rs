@@ -10,10 +10,9 @@ use super::Session;
 use super::facts::endings::lose_other;
 use super::links::Links;
 use super::state::SessionState;
-use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::Gone;
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 use upstream::{Backend, Connection, Kept};
 
 impl Session {
@@ -23,7 +22,7 @@ impl Session {
         let id = statement_id(self.io.front());
         self.skip_command().await?;
         if let Some(id) = id {
-            close_at_all(&self.worker, &self.control, &mut self.state, &mut self.links, id).await
+            close_at_all(&self.entry, &mut self.state, &mut self.links, id).await
         } else {
             Ok(())
         }
@@ -32,38 +31,35 @@ impl Session {
 
 /// Forgets a statement, and closes it at all servers that have it.
 pub(super) async fn close_at_all(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     id: u32,
 ) -> Result<(), Ending> {
     let Some(serial) = state.prepared.as_mut().and_then(|all| all.close(id)) else { return Ok(()) };
     for hostgroup in links.hostgroups() {
-        close_at(worker, control, state, links, hostgroup, serial).await?;
+        close_at(entry, state, links, hostgroup, serial).await?;
     }
     Ok(())
 }
 
 /// Closes a statement at the backend in use, if it is there; the client goes on having it.
 pub(super) async fn close_here(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     id: u32,
 ) -> Result<(), Ending> {
     let prepared = state.prepared.as_ref().and_then(|all| all.get(id));
     match prepared.map(|prepared| prepared.serial) {
-        Some(serial) => close_at(worker, control, state, links, state.here, serial).await,
+        Some(serial) => close_at(entry, state, links, state.here, serial).await,
         None => Ok(()),
     }
 }
 
 /// Closes the statement with this serial number at the server of a hostgroup, if it is there.
 pub(super) async fn close_at(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     hostgroup: u32,
@@ -71,13 +67,17 @@ pub(super) async fn close_at(
 ) -> Result<(), Ending> {
     if state.here == hostgroup && links.in_use.is_some() {
         let known_as = links.state_mut().and_then(|link| link.places.leave(serial));
-        return if let Some(known_as) = known_as { links.close_as(worker, known_as).await } else { Ok(()) };
+        return if let Some(known_as) = known_as {
+            links.close_as(&entry.worker, known_as).await
+        } else {
+            Ok(())
+        };
     }
     let Some(mut other) = links.take_other(hostgroup) else {
         if let Some((_, ticket)) = links.idle_at(hostgroup)
-            && worker.upstream.kept.with(ticket, |backend| close_at_kept(backend, serial))
+            && entry.worker.upstream.kept.with(ticket, |backend| close_at_kept(backend, serial))
         {
-            worker.note_at_server(Kind::StmtClose);
+            entry.worker.note_at_server(Kind::StmtClose);
         }
         return Ok(());
     };
@@ -86,12 +86,12 @@ pub(super) async fn close_at(
         links.away.others.push(other);
         return Ok(());
     };
-    worker.note_at_server(Kind::StmtClose);
+    entry.worker.note_at_server(Kind::StmtClose);
     let packet = close(link, known_as);
     match poll_fn(|cx| Poll::Ready(link.sock_mut().poll_write(cx, &packet))).await {
         Poll::Ready(Ok(n)) if n == packet.len() => links.away.others.push(other),
         // What has taken a part of a command, or none of it, is not to be used again.
-        _ => lose_other(worker, control, state, &other, Gone::Closed)?,
+        _ => lose_other(entry, state, &other, Gone::Closed)?,
     }
     Ok(())
 }

@@ -31,7 +31,7 @@ use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 use command::is_about_transactions;
 use observe::running::{Measured, Paused};
 use session::ran::Sent;
@@ -41,16 +41,16 @@ use upstream::limits::FILLS_PER_TURN;
 impl Session {
     /// The client's next command. This is where idle sessions wait.
     pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Phase, Ending>> {
-        ready!(poll_may_send(&self.worker, &self.control, &mut self.state, &mut self.links))?;
-        if self.control.take_spared() {
-            note_shots(&self.control, self.links.state_mut(), None);
+        ready!(poll_may_send(&self.entry, &mut self.state, &mut self.links))?;
+        if self.entry.control.take_spared() {
+            note_shots(&self.entry.control, self.links.state_mut(), None);
             self.make_idle();
             if self.may_keep_error() {
                 return Poll::Ready(Ok(Phase::KeepingError));
             }
         }
         self.io.has_more = false;
-        let worker = Rc::clone(&self.worker);
+        let worker = Rc::clone(&self.entry.worker);
         let mut scratch = worker.net.scratch.borrow_mut();
         loop {
             if is_visible(&self.io.backlog) {
@@ -58,9 +58,9 @@ impl Session {
                 return Poll::Ready(self.begin(cx, &input));
             }
             let Poll::Ready(read) = self.io.sock.poll_read(cx, &mut scratch) else {
-                return poll_idle_backend(&self.worker, &self.control, &mut self.state, &mut self.links, cx);
+                return poll_idle_backend(&self.entry, &mut self.state, &mut self.links, cx);
             };
-            let n = read.map_err(|error| unreadable(&self.worker, &self.control, &self.state, &error, 1))?;
+            let n = read.map_err(|error| unreadable(&self.entry, &self.state, &error, 1))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
             if self.io.backlog.is_empty() && is_visible(input) {
                 return Poll::Ready(self.begin(cx, input));
@@ -72,8 +72,8 @@ impl Session {
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs. If
     /// not, it is in the backlog from then on.
     pub(super) fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Phase, Ending> {
-        if self.links.away.role.looks(&self.worker) {
-            let command = first_command(&self.worker, &self.control, &self.state, input)?;
+        if self.links.away.role.looks(&self.entry.worker) {
+            let command = first_command(&self.entry, &self.state, input)?;
             if let Some(command) = command
                 && let Some(phase) = self.begin_at_shard(cx, command, input)?
             {
@@ -82,12 +82,12 @@ impl Session {
             self.io.backlog = input.to_vec();
             return Ok(command.map_or(Phase::Refusing, |command| Phase::Sharded(command.kind)));
         }
-        be_ready(&self.worker, &self.control, &mut self.state, &mut self.links)?;
-        let command = first_command(&self.worker, &self.control, &self.state, input)?;
+        be_ready(&self.entry, &mut self.state, &mut self.links)?;
+        let command = first_command(&self.entry, &self.state, input)?;
         if let Some(command) = command
             && (self.state.transaction.rolled_back.is_none() || !is_about_transactions(command.kind))
         {
-            if self.worker.cached.knows()
+            if self.entry.worker.cached.knows()
                 && let Some(phase) = self.answer_known(cx, input)?
             {
                 return Ok(phase);
@@ -106,7 +106,14 @@ impl Session {
                 decided = self.goes_on(command);
             }
             if let Some(decided) = decided.or_else(|| {
-                reuse_at_once(&self.worker, &self.state, &mut self.links, &mut self.flight, command, input)
+                reuse_at_once(
+                    &self.entry.worker,
+                    &self.state,
+                    &mut self.links,
+                    &mut self.flight,
+                    command,
+                    input,
+                )
             }) {
                 return self.forward(cx, input, decided);
             }
@@ -119,16 +126,17 @@ impl Session {
     /// Sends the command in the backlog, for which a connection was set up. If that is gone
     /// meanwhile, the command gets a route again.
     pub(super) fn poll_prepared(&mut self, cx: &mut Context<'_>, kind: Kind) -> Poll<Result<Phase, Ending>> {
-        ready!(poll_may_send(&self.worker, &self.control, &mut self.state, &mut self.links))?;
-        be_ready(&self.worker, &self.control, &mut self.state, &mut self.links)?;
+        ready!(poll_may_send(&self.entry, &mut self.state, &mut self.links))?;
+        be_ready(&self.entry, &mut self.state, &mut self.links)?;
         let input = std::mem::take(&mut self.io.backlog);
         let is_rolled_back = self.state.transaction.rolled_back.is_some() && is_about_transactions(kind);
         if !is_rolled_back
-            && Command::first(&input, self.state.identity.capabilities)
-                .is_some_and(|command| !is_own(&self.worker, &self.state, &self.links, &self.flight, command))
+            && Command::first(&input, self.state.identity.capabilities).is_some_and(|command| {
+                !is_own(&self.entry.worker, &self.state, &self.links, &self.flight, command)
+            })
             && let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take())
         {
-            if is_at(&self.worker, &self.state, &self.links, &decided) {
+            if is_at(&self.entry.worker, &self.state, &self.links, &decided) {
                 return Poll::Ready(self.forward(cx, &input, decided));
             }
             self.flight.begin().decided = Some(decided);
@@ -140,7 +148,7 @@ impl Session {
 
     /// What was decided about a command, if all that has to be done is to forward it.
     fn goes_on(&mut self, command: Command<'_>) -> Option<Decided> {
-        if is_own(&self.worker, &self.state, &self.links, &self.flight, command) {
+        if is_own(&self.entry.worker, &self.state, &self.links, &self.flight, command) {
             None
         } else {
             self.points_here(command)
@@ -161,7 +169,7 @@ impl Session {
         let mut upload = loop {
             let start = sent;
             let rest = input.get(start..).unwrap_or_default();
-            let (scanner, scanned) = scan(&self.worker, &self.control, &self.state, rest)?;
+            let (scanner, scanned) = scan(&self.entry, &self.state, rest)?;
             sent += scanned.len;
             let command = Command::first(rest, self.state.identity.capabilities);
             let command = command.ok_or_else(|| broken("a command without its byte"))?;
@@ -173,13 +181,13 @@ impl Session {
             }
             let upload = Upload { scanner, complete: scanned.done, answer: command.answer() };
             if goes_on.is_none() {
-                mirror(&self.worker, &self.state, &mut self.flight, command, &upload, &decided);
+                mirror(&self.entry.worker, &self.state, &mut self.flight, command, &upload, &decided);
             }
             // Only the first one is shown and logged as what runs from the beginning.
             let is_behind = runs.is_some();
             if runs.is_none() && upload.answer != Answer::None {
                 runs = Some((measured, command, upload.answer));
-                note_traced(&self.worker, &self.control, &self.state, command, &decided);
+                note_traced(&self.entry, &self.state, command, &decided);
             }
             let rest = input.get(sent..).unwrap_or_default();
             let next = self.next_of_pipeline(&upload, rest);
@@ -189,7 +197,7 @@ impl Session {
             }
             // Most are alone.
             if upload.answer != Answer::None && (next.is_some() || is_behind) {
-                let also = is_behind.then(|| self.worker.also(&self.state, command, &decided));
+                let also = is_behind.then(|| self.entry.worker.also(&self.state, command, &decided));
                 let statement = Sent::of(command.kind, decided.plan);
                 self.links.pipelined.push(Step { measured, also: also.unwrap_or_default(), statement });
             }
@@ -198,18 +206,24 @@ impl Session {
         };
         if let Some((measured, command, answer)) = runs {
             upload.answer = answer;
-            begin_sent(&self.worker, &self.control, &self.state, measured, command);
+            begin_sent(&self.entry, &self.state, measured, command);
         }
-        self.flight.begin_limits(&self.control, &mut self.links, paused.as_ref(), limits, runs.is_some());
+        self.flight.begin_limits(
+            &self.entry.control,
+            &mut self.links,
+            paused.as_ref(),
+            limits,
+            runs.is_some(),
+        );
         self.links.trace_sent(&self.state);
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         self.io.backlog.extend_from_slice(later);
         let patched = patch.map(|patch| patch.applied(now));
         let now = patched.as_deref().unwrap_or(now);
         if was_sent {
-            note_command_sent(&self.worker, &mut self.flight, true);
+            note_command_sent(&self.entry.worker, &mut self.flight, true);
         } else {
-            send_command(&self.worker, &self.state, &mut self.links, &mut self.flight, cx, setup, now)?;
+            send_command(&self.entry.worker, &self.state, &mut self.links, &mut self.flight, cx, setup, now)?;
         }
         if upload.complete && self.links.is_sent() {
             return Ok(self.phase_after(upload.answer, 1));
@@ -230,8 +244,7 @@ impl Session {
         if self.state.may_ask_for_file(command, is_whole, decided.plan) {
             self.flight.begin().may_ask_for_file = true;
         }
-        let measured =
-            measure(&self.worker, &self.control, &mut self.state, &self.links, command, decided, goes_on);
+        let measured = measure(&self.entry, &mut self.state, &self.links, command, decided, goes_on);
         self.note_sent(command, is_whole, decided);
         measured
     }
@@ -250,17 +263,15 @@ impl Session {
     fn next_of_pipeline(&mut self, before: &Upload, rest: &[u8]) -> Option<Decided> {
         let is_last =
             self.flight.may_ask_for_file || before.answer == Answer::Endless || self.flight.is_changing();
-        if !before.complete || is_last || !is_visible(rest) || self.links.away.role.looks(&self.worker) {
+        if !before.complete || is_last || !is_visible(rest) || self.links.away.role.looks(&self.entry.worker)
+        {
             return None;
         }
         let goes_along = |next: &Command<'_>| {
-            !is_own(&self.worker, &self.state, &self.links, &self.flight, *next)
+            !is_own(&self.entry.worker, &self.state, &self.links, &self.flight, *next)
                 && next.kind.answer() != Answer::Endless
         };
-        let next = first_command(&self.worker, &self.control, &self.state, rest)
-            .ok()
-            .flatten()
-            .filter(goes_along)?;
+        let next = first_command(&self.entry, &self.state, rest).ok().flatten().filter(goes_along)?;
         let next = self.goes_along(next)?;
         if before.answer == Answer::None && self.links.pipelined.is_empty() {
             return Some(next);
@@ -269,8 +280,8 @@ impl Session {
             return None;
         }
         let mut scanner = MessageScanner::new(0);
-        let whole =
-            scanner.scan(rest).is_ok_and(|scanned| scanned.done) && self.worker.check_size(&scanner).is_ok();
+        let whole = scanner.scan(rest).is_ok_and(|scanned| scanned.done)
+            && self.entry.worker.check_size(&scanner).is_ok();
         (whole && !self.links.pipelined.is_full()).then_some(next)
     }
 
@@ -281,7 +292,7 @@ impl Session {
         cx: &mut Context<'_>,
         upload: &mut Upload,
     ) -> Poll<Result<bool, Ending>> {
-        obey(&self.worker, &self.control, &mut self.state, &mut self.links, true)?;
+        obey(&self.entry, &mut self.state, &mut self.links, true)?;
         for _ in 0..FILLS_PER_TURN {
             let backend = in_use_mut(&mut self.links.in_use)?;
             if self.links.unsent.poll_flush(cx, backend.connection_mut().sock_mut()).is_pending() {
@@ -298,19 +309,19 @@ impl Session {
             if backend.connection_mut().poll_input(cx).is_ready() {
                 return Poll::Ready(Ok(false));
             }
-            let worker = Rc::clone(&self.worker);
+            let worker = Rc::clone(&self.entry.worker);
             let mut scratch = worker.net.scratch.borrow_mut();
             let seq = upload.scanner.next_seq();
             let n = ready!(self.io.sock.poll_read(cx, &mut scratch))
-                .map_err(|error| unreadable(&self.worker, &self.control, &self.state, &error, seq))?;
+                .map_err(|error| unreadable(&self.entry, &self.state, &error, seq))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
             let scanned = upload.scanner.scan(input).map_err(|error| {
-                interrupted(&self.worker, &self.control, &self.state, &ClientError::malformed(error), seq)
+                interrupted(&self.entry, &self.state, &ClientError::malformed(error), seq)
             })?;
-            self.worker.check_size(&upload.scanner)?;
+            self.entry.worker.check_size(&upload.scanner)?;
             // Each piece counts as a sign of life; between two the client may be as slow as an idle
             // one.
-            set_slow(&self.worker, &self.control, &self.state, &self.links);
+            set_slow(&self.entry, &self.state, &self.links);
             upload.complete = scanned.done;
             let (now, later) = input.split_at_checked(scanned.len).unwrap_or((input, &[]));
             self.io.backlog.extend_from_slice(later);
@@ -323,32 +334,22 @@ impl Session {
 }
 
 /// Does what others want of the session before a command is sent. Ready if one may be.
-fn poll_may_send(
-    worker: &Rc<Worker>,
-    control: &Rc<Control>,
-    state: &mut SessionState,
-    links: &mut Links,
-) -> Poll<Result<(), Ending>> {
+fn poll_may_send(entry: &Entry, state: &mut SessionState, links: &mut Links) -> Poll<Result<(), Ending>> {
     // What an inner session runs is a part of what its client runs.
-    obey(worker, control, state, links, links.away.role.is_inner())?;
-    if control.is_recalled() {
-        leave_servers_off(worker, control, state, links)?;
+    obey(entry, state, links, links.away.role.is_inner())?;
+    if entry.control.is_recalled() {
+        leave_servers_off(entry, state, links)?;
     }
-    if control.is_held() { Poll::Pending } else { Poll::Ready(Ok(())) }
+    if entry.control.is_held() { Poll::Pending } else { Poll::Ready(Ok(())) }
 }
 
 /// A command is there. Since the one before, the connection in use may not have been checked:
 /// it may be closed.
-fn be_ready(
-    worker: &Worker,
-    control: &Control,
-    state: &mut SessionState,
-    links: &mut Links,
-) -> Result<(), Ending> {
-    look_at_server(worker, control, state, links)?;
-    control.set_busy();
-    take_back(worker, control, state, links);
-    stay_with_others(worker, control, state, links)
+fn be_ready(entry: &Entry, state: &mut SessionState, links: &mut Links) -> Result<(), Ending> {
+    look_at_server(entry, state, links)?;
+    entry.control.set_busy();
+    take_back(entry, state, links);
+    stay_with_others(entry, state, links)
 }
 
 /// Sends `command`, behind `setup`, and with the commands of the batch.
@@ -380,8 +381,7 @@ fn send_command(
 
 /// The command that `input` begins with; `None` if there is no such command.
 pub(super) fn first_command<'a>(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     input: &'a [u8],
 ) -> Result<Option<Command<'a>>, Ending> {
@@ -389,29 +389,17 @@ pub(super) fn first_command<'a>(
     let header = header.ok_or_else(|| broken("a command without a header"))?;
     if header.seq != 0 {
         let error = wire::WireError::OutOfOrder { expected: 0, got: header.seq };
-        return Err(interrupted(
-            worker,
-            control,
-            state,
-            &ClientError::malformed(error),
-            header.seq.wrapping_add(1),
-        ));
+        return Err(interrupted(entry, state, &ClientError::malformed(error), header.seq.wrapping_add(1)));
     }
     Ok(Command::first(input, state.identity.capabilities))
 }
 
 /// How far the command goes that `input` begins with.
-fn scan(
-    worker: &Worker,
-    control: &Control,
-    state: &SessionState,
-    input: &[u8],
-) -> Result<(MessageScanner, Scanned), Ending> {
+fn scan(entry: &Entry, state: &SessionState, input: &[u8]) -> Result<(MessageScanner, Scanned), Ending> {
     let mut scanner = MessageScanner::new(0);
-    let scanned = scanner
-        .scan(input)
-        .map_err(|error| interrupted(worker, control, state, &ClientError::malformed(error), 1))?;
-    worker.check_size(&scanner)?;
+    let scanned =
+        scanner.scan(input).map_err(|error| interrupted(entry, state, &ClientError::malformed(error), 1))?;
+    entry.worker.check_size(&scanner)?;
     Ok((scanner, scanned))
 }
 

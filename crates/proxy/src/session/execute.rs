@@ -53,7 +53,8 @@ impl Session {
 
     /// The same decision about a command for a statement that is, or is being, prepared as `what`.
     fn execute_as(&self, kind: Kind, what: &Preparing, decided: Decided) -> Decided {
-        let decided = self.worker.screen_execution(&self.state, kind, Some(what), decided.prepared_as(what));
+        let decided =
+            self.entry.worker.screen_execution(&self.state, kind, Some(what), decided.prepared_as(what));
         match what.text.as_deref() {
             Some(text) if kind == Kind::StmtExecute || kind == Kind::StmtBulkExecute => {
                 self.look_behind(decided, text, true)
@@ -74,7 +75,7 @@ impl Session {
         }
         let Some(wanted) = judged.target() else { return judged };
         let has_it = || {
-            let kept = &self.worker.upstream.kept;
+            let kept = &self.entry.worker.upstream.kept;
             self.links.look_at(kept, wanted, |link| prepared.at(link).is_some())
         };
         let is_there = wanted == prepared.home || has_it();
@@ -101,7 +102,7 @@ impl Session {
         let mut decided = Decided::plainly_to(hostgroup);
         let known = self.state.prepared.as_ref().zip(named);
         let is_last = named == Some(LAST_STATEMENT);
-        let (links, kept) = (&self.links, &self.worker.upstream.kept);
+        let (links, kept) = (&self.links, &self.entry.worker.upstream.kept);
         if let Some((all, id)) = known.filter(|_| !is_last)
             && links.look_at(kept, hostgroup, |link| all.client_id_of(id, link)).is_some()
         {
@@ -115,14 +116,14 @@ impl Session {
         if let Some(what) = awaited {
             return self.execute_as(kind, what, decided);
         }
-        if means_last && self.worker.shared.upstream.servers.may_be_mariadb() {
+        if means_last && self.entry.worker.shared.upstream.servers.may_be_mariadb() {
             decided.refuse(ClientError::NoLastStatement(kind));
         }
         if matches!(kind, Kind::StmtExecute | Kind::StmtBulkExecute) {
             // It may be one that is being prepared.
             decided.plan = decided.plan.in_doubt();
         }
-        self.worker.screen_execution(&self.state, kind, None, decided)
+        self.entry.worker.screen_execution(&self.state, kind, None, decided)
     }
 }
 

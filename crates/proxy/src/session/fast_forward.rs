@@ -17,12 +17,11 @@ use super::facts::leases::poll_idle_backend;
 use super::facts::orders::{leave_servers_off, obey, set_slow};
 use super::phase::Phase;
 use crate::audit;
-use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::in_use_mut;
 use crate::tunnel::resume;
-use crate::worker::Worker;
+use crate::worker::Entry;
 use upstream::Copied;
 use upstream::{AcquireError, Full, QUIT};
 
@@ -31,14 +30,14 @@ impl Session {
     /// why, in the place of the answer to its first command, and may try again.
     pub(super) async fn fast_forward(&mut self) -> Result<Phase, Ending> {
         loop {
-            set_slow(&self.worker, &self.control, &self.state, &self.links);
+            set_slow(&self.entry, &self.state, &self.links);
             poll_fn(|cx| self.poll_first_bytes(cx)).await?;
             if self.io.backlog == QUIT {
-                self.control.note_goodbye(&self.worker);
+                self.entry.note_goodbye();
                 self.leave_servers().await;
                 return Err(Ending::ClientLeft);
             }
-            self.control.set_busy();
+            self.entry.control.set_busy();
             match self.reach_for_all().await? {
                 Ok(()) => break,
                 Err(AcquireError::Proxy(ClientError::NoBackend(search))) => {
@@ -50,11 +49,17 @@ impl Session {
         }
         let backlog = std::mem::take(&mut self.io.backlog);
         let backend = in_use_mut(&mut self.links.in_use)?;
-        let copied =
-            resume(&self.worker, &self.control, &mut self.io.sock, backend, backlog, Copied::Commands);
+        let copied = resume(
+            &self.entry.worker,
+            &self.entry.control,
+            &mut self.io.sock,
+            backend,
+            backlog,
+            Copied::Commands,
+        );
         let end = copied.await;
         if end.said_goodbye {
-            self.control.note_goodbye(&self.worker);
+            self.entry.note_goodbye();
         } else if end.owes {
             self.clean_up();
         }
@@ -64,15 +69,15 @@ impl Session {
     /// Waits until the client has sent something. A connection that it got at its login may go
     /// meanwhile, as in other sessions.
     fn poll_first_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        obey(&self.worker, &self.control, &mut self.state, &mut self.links, false)?;
-        if self.control.is_recalled() {
-            leave_servers_off(&self.worker, &self.control, &mut self.state, &mut self.links)?;
+        obey(&self.entry, &mut self.state, &mut self.links, false)?;
+        if self.entry.control.is_recalled() {
+            leave_servers_off(&self.entry, &mut self.state, &mut self.links)?;
         }
         if self.io.backlog.is_empty() {
-            let Poll::Ready(read) = self.io.poll_more(cx, &self.worker.net.scratch) else {
-                return poll_idle_backend(&self.worker, &self.control, &mut self.state, &mut self.links, cx);
+            let Poll::Ready(read) = self.io.poll_more(cx, &self.entry.worker.net.scratch) else {
+                return poll_idle_backend(&self.entry, &mut self.state, &mut self.links, cx);
             };
-            read.map_err(|error| unreadable(&self.worker, &self.control, &self.state, &error, 1))?;
+            read.map_err(|error| unreadable(&self.entry, &self.state, &error, 1))?;
         }
         Poll::Ready(Ok(()))
     }
@@ -95,10 +100,10 @@ impl Session {
     }
 }
 
-impl Control {
+impl Entry {
     /// The client says goodbye: it has not just gone.
-    fn note_goodbye(&self, worker: &Worker) {
-        self.note_quit();
-        audit::note(worker, self, AuditEvent::Quit(Port::Traffic));
+    fn note_goodbye(&self) {
+        self.control.note_quit();
+        audit::note(&self.worker, &self.control, AuditEvent::Quit(Port::Traffic));
     }
 }

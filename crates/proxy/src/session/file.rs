@@ -36,18 +36,12 @@ impl Session {
         let seq = backend.connection().progress().next_seq;
         let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
         // While the client sends it has as much time as an idle one.
-        set_slow(&self.worker, &self.control, &self.state, &self.links);
+        set_slow(&self.entry, &self.state, &self.links);
         poll_fn(|cx| self.poll_file(cx, &mut file)).await?;
-        self.control.set_busy();
+        self.entry.control.set_busy();
         let seq = file.message.next_seq();
         if let Some(server) = file.lost {
-            return Err(told(
-                &self.worker,
-                &self.control,
-                &self.state,
-                &ClientError::server_lost(&server),
-                seq,
-            ));
+            return Err(told(&self.entry, &self.state, &ClientError::server_lost(&server), seq));
         }
         if let Some(reply) =
             self.links.in_use.as_mut().and_then(|backend| backend.connection_mut().next_reply())
@@ -59,7 +53,7 @@ impl Session {
 
     /// Forwards what there is of a file; ready when its end is with the backend.
     fn poll_file(&mut self, cx: &mut Context<'_>, file: &mut File) -> Poll<Result<(), Ending>> {
-        obey(&self.worker, &self.control, &mut self.state, &mut self.links, true)?;
+        obey(&self.entry, &mut self.state, &mut self.links, true)?;
         for _ in 0..FILLS_PER_TURN {
             if let Some(backend) = &mut self.links.in_use {
                 // A server that closes is let go at once. The client hears of it after the file: it
@@ -76,17 +70,16 @@ impl Session {
                 return Poll::Ready(Ok(()));
             }
             if self.io.backlog.is_empty() {
-                ready!(self.io.poll_more(cx, &self.worker.net.scratch)).map_err(|error| {
-                    unreadable(&self.worker, &self.control, &self.state, &error, file.message.next_seq())
-                })?;
-                set_slow(&self.worker, &self.control, &self.state, &self.links);
+                ready!(self.io.poll_more(cx, &self.entry.worker.net.scratch))
+                    .map_err(|error| unreadable(&self.entry, &self.state, &error, file.message.next_seq()))?;
+                set_slow(&self.entry, &self.state, &self.links);
             }
             let input = std::mem::take(&mut self.io.backlog);
             let mut sent = 0;
             while !file.ended && sent < input.len() {
                 let seq = file.message.next_seq();
                 let scanned = file.message.scan(input.get(sent..).unwrap_or_default()).map_err(|error| {
-                    interrupted(&self.worker, &self.control, &self.state, &ClientError::malformed(error), seq)
+                    interrupted(&self.entry, &self.state, &ClientError::malformed(error), seq)
                 })?;
                 sent += scanned.len;
                 file.ended = scanned.done && file.message.payload_len() == 0;

@@ -24,7 +24,7 @@ impl Session {
     /// send it.
     pub(super) async fn refuse_own(&mut self, kind: Kind) -> Result<bool, Ending> {
         let is_judged = matches!(kind, Kind::Query | Kind::StmtExecute);
-        if !is_judged || self.worker.routing.borrow().routes().firewall.is_none() {
+        if !is_judged || self.entry.worker.routing.borrow().routes().firewall.is_none() {
             return Ok(false);
         }
         let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole);
@@ -34,7 +34,7 @@ impl Session {
             Kind::Query => self.judge(command.text(), true, None, false),
             _ => self.decide_prepared(command),
         };
-        self.worker.note_ruling(&self.state, command, &decided);
+        self.entry.worker.note_ruling(&self.state, command, &decided);
         if let Route::Local(reply) = &decided.route
             && let Reply::Error(error) = &**reply
             && decided.screened.ruling == Ruling::Refused

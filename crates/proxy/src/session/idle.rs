@@ -7,10 +7,9 @@ use super::facts::places::shares;
 use super::facts::sharing::make_one_idle;
 use super::links::Links;
 use super::state::SessionState;
-use crate::control::Control;
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
-use crate::worker::Worker;
+use crate::worker::Entry;
 use upstream::Backend;
 
 impl Session {
@@ -35,43 +34,43 @@ impl Session {
         self.links.note_ran(&mut self.state);
         let hostgroup = self.state.here;
         if !self.links.away.others.is_empty() {
-            make_others_idle(&self.worker, &self.control, &self.state, &mut self.links);
+            make_others_idle(&self.entry, &self.state, &mut self.links);
         }
         let may_be_hit = self.links.connection().is_some_and(|link| link.state().may_be_hit);
-        if !shares(&self.worker, &self.control, &self.state, hostgroup)
-            || may_be_hit && self.links.is_promised()
-        {
-            return break_promise(&self.worker, &self.control, &mut self.state, &mut self.links);
+        if !shares(&self.entry, &self.state, hostgroup) || may_be_hit && self.links.is_promised() {
+            return break_promise(&self.entry, &mut self.state, &mut self.links);
         }
         let pin = self.links.pin(&self.state);
         // Hidden code that began before an error is asked about behind it.
         let is_for_error = pin == Some(Pin::Warnings) || pin.is_some() && self.may_keep_error();
-        self.control.set_pin(if is_for_error { Some(Pin::Warnings) } else { pin }, self.worker.now());
+        self.entry
+            .control
+            .set_pin(if is_for_error { Some(Pin::Warnings) } else { pin }, self.entry.worker.now());
         if is_for_error {
-            self.worker.look_in(SWEEP_INTERVAL);
+            self.entry.worker.look_in(SWEEP_INTERVAL);
         }
         if pin.is_some() || goes_on || !self.links.is_as_it_seems(&self.state) {
-            return break_promise(&self.worker, &self.control, &mut self.state, &mut self.links);
+            return break_promise(&self.entry, &mut self.state, &mut self.links);
         }
         if let Some(backend) = self.links.in_use.take() {
-            make_one_idle(&self.worker, &self.control, &self.state, &mut self.links, backend);
+            make_one_idle(&self.entry, &self.state, &mut self.links, backend);
         }
     }
 }
 
 /// Makes connections idle that are not in use, and that nothing binds to the session any more.
 #[cold]
-fn make_others_idle(worker: &Worker, control: &Control, state: &SessionState, links: &mut Links) {
+fn make_others_idle(entry: &Entry, state: &SessionState, links: &mut Links) {
     let version = state.version();
     let is_free = |other: &Backend| {
         let (server, link) = (other.server(), other.connection());
         link.state().applied == version
-            && shares(worker, control, state, server.hostgroup())
+            && shares(entry, state, server.hostgroup())
             && state.pin_of(other).is_none()
             && !server.is_off()
             && !link.has_setup()
     };
     let Some(at) = links.away.others.iter().position(is_free) else { return };
     let backend = links.away.others.swap_remove(at);
-    make_one_idle(worker, control, state, links, backend);
+    make_one_idle(entry, state, links, backend);
 }

@@ -27,16 +27,15 @@ impl Session {
     pub(super) fn is_ours(&self) -> bool {
         let command = self.io.command(self.state.identity.capabilities);
         command.is_none_or(|command| {
-            look(&self.worker, &self.state, &self.links, &self.flight, command) != Look::Plain
+            look(&self.entry.worker, &self.state, &self.links, &self.flight, command) != Look::Plain
         })
     }
 
     /// Deals with such a command, which is in the backlog.
     pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
-        let look = self
-            .io
-            .command(self.state.identity.capabilities)
-            .map_or(Look::Cut, |command| look(&self.worker, &self.state, &self.links, &self.flight, command));
+        let look = self.io.command(self.state.identity.capabilities).map_or(Look::Cut, |command| {
+            look(&self.entry.worker, &self.state, &self.links, &self.flight, command)
+        });
         let is_judged = matches!(look, Look::Ours(Own::Kill(_) | Own::KillByVariable));
         if is_judged && self.refuse_own(kind).await? {
             return Ok(());
@@ -69,8 +68,8 @@ impl Session {
             }
         }
         let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole);
-        let named =
-            command.and_then(|all| Some((all.payload().len(), self.links.with_threads(&self.worker, all)?)));
+        let named = command
+            .and_then(|all| Some((all.payload().len(), self.links.with_threads(&self.entry.worker, all)?)));
         if let Some((len, named)) = named {
             self.io.splice_front(0..len, &named);
         }

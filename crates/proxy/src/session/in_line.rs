@@ -43,22 +43,22 @@ impl Session {
             && matches!(decided.next, Next::Turn | Next::SetUp)
             && decided.lost == 0
             && !decided.orders.as_ref().is_some_and(|orders| orders.come_first())
-            && !has_to_wait(&self.worker, &self.state, kind)
+            && !has_to_wait(&self.entry.worker, &self.state, kind)
             && self.flight.paused.is_none()
             && state.trace.is_none()
             && self.flight.wanted.is_none()
             && !self.state.begins_later()
-            && has_to_see(&self.worker, &self.state, &self.links, decided).is_none()
-            && !awaits_writes(&self.worker, &self.state, &self.links, decided)
+            && has_to_see(&self.entry.worker, &self.state, &self.links, decided).is_none()
+            && !awaits_writes(&self.entry.worker, &self.state, &self.links, decided)
             && !user.backends().is_limited()
-            && shares(&self.worker, &self.control, &self.state, decided.hostgroup())
+            && shares(&self.entry, &self.state, decided.hostgroup())
     }
 
     /// Gets a connection for the command that `input` begins with. True if it has to wait in line
     /// for one, in the backlog. If not, the connection is there, or the search is over that
     /// [`borrow_backend`](Self::borrow_backend) goes on with.
     pub(super) fn get_in_line(&mut self, input: &[u8]) -> bool {
-        let (worker, hostgroup) = (Rc::clone(&self.worker.upstream), self.state.here);
+        let (worker, hostgroup) = (Rc::clone(&self.entry.worker.upstream), self.state.here);
         let now @ (began, uptime) = worker.shared.now();
         let asker = self.links.asker(&self.state, self.flight.ahead);
         // If another hostgroup may do it as well, servers that do not work are not waited for.
@@ -67,7 +67,7 @@ impl Session {
         let line = match take(&worker, hostgroup, uptime, |_| false, full, &whom) {
             Some(Place::Spare(entry)) => match take_at_once(&worker, hostgroup, entry, &asker) {
                 Ok(found) => {
-                    take_found(&self.control, &mut self.state, &mut self.links, found);
+                    take_found(&self.entry.control, &mut self.state, &mut self.links, found);
                     return false;
                 }
                 Err(place) => InLine::over(&worker, hostgroup, began, place),
@@ -75,7 +75,8 @@ impl Session {
             Some(place) => InLine::over(&worker, hostgroup, began, place),
             None => {
                 let deadline = began + worker.settings().variables.connect_timeout_server_max;
-                let batchable = batchable(&self.worker, &self.state, &self.links, &mut self.flight, input);
+                let batchable =
+                    batchable(&self.entry.worker, &self.state, &self.links, &mut self.flight, input);
                 let asker = self.links.asker(&self.state, self.flight.ahead);
                 InLine::stand(&worker, hostgroup, now, (began, deadline), &asker, batchable)
             }
@@ -98,11 +99,11 @@ impl Session {
         let Some(line) = self.flight.as_mut().and_then(|flight| flight.in_line.as_mut()) else {
             return Poll::Ready(Ok(()));
         };
-        if killed_here(&self.control, self.state.identity.capabilities, true)? {
+        if killed_here(&self.entry.control, self.state.identity.capabilities, true)? {
             line.is_killed = true;
             return Poll::Ready(Ok(()));
         }
-        if self.control.signal() >= Signal::Stop {
+        if self.entry.control.signal() >= Signal::Stop {
             return Poll::Ready(Err(Ending::Silent));
         }
         let Poll::Ready(place) = line.poll(cx) else {
@@ -115,11 +116,11 @@ impl Session {
             line.set_came(place);
             return Poll::Ready(Err(Ending::ClientLeft));
         }
-        match take_handed(&self.worker, &self.state, &self.links, &self.flight, place) {
+        match take_handed(&self.entry.worker, &self.state, &self.links, &self.flight, place) {
             Ok(found) => {
                 self.flight.begin().in_line = None;
-                self.control.end_running(&self.worker, &self.links);
-                take_found(&self.control, &mut self.state, &mut self.links, found);
+                self.entry.end_running(&self.links);
+                take_found(&self.entry.control, &mut self.state, &mut self.links, found);
             }
             Err(place) => {
                 if let Some(line) = &mut self.flight.begin().in_line {

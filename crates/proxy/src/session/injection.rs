@@ -22,8 +22,8 @@ impl Session {
     pub(super) async fn refuse_injected(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
         self.begin_own(kind);
         let seq = self.skip_command().await?;
-        self.control.answered_here(&self.worker, &self.links, error.code());
-        Err(told(&self.worker, &self.control, &self.state, error, seq))
+        self.entry.answered_here(&self.links, error.code());
+        Err(told(&self.entry, &self.state, error, seq))
     }
 }
 

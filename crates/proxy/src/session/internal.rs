@@ -14,7 +14,7 @@ use super::state::SessionState;
 use crate::control::Control;
 use crate::document::Value::{List, Object};
 use crate::document::{Form, Value, client, ms, object, on, plain, text};
-use crate::worker::Worker;
+use crate::worker::Entry;
 use upstream::Backend;
 
 impl Session {
@@ -28,9 +28,9 @@ impl Session {
         let open = self.links.away.others.iter().filter(|other| other.connection().state().in_transaction());
         let open = open.count() + usize::from(self.state.in_transaction());
         let mut members = vec![
-            ("thread", plain(self.worker.index())),
+            ("thread", plain(self.entry.worker.index())),
             ("thread_session_id", plain(self.state.identity.connection_id)),
-            ("age_ms", ms(self.control.age(now))),
+            ("age_ms", ms(self.entry.control.age(now))),
             // Of a session that answers this.
             ("status", text("WAITING_CLIENT_DATA")),
             ("autocommit", plain(session.autocommit)),
@@ -38,7 +38,7 @@ impl Session {
             ("default_hostgroup", plain(state.account.default_hostgroup)),
             ("locked_on_hostgroup", hostgroup(session.locked_on)),
             ("active_transactions", plain(open)),
-            ("transaction_time_ms", ms(self.control.transaction_time(now))),
+            ("transaction_time_ms", ms(self.entry.control.transaction_time(now))),
             ("transaction_persistent", plain(state.account.transaction_persistent)),
             ("default_schema", text(account.schema.as_deref().unwrap_or_default())),
             ("next_query_flagIN", plain(state.flag_in)),
@@ -47,22 +47,16 @@ impl Session {
             members.push(("held", object([("hostgroup_id", plain(at)), ("because", text(hold.text()))])));
         }
         members.extend([
-            ("client", client_side(&self.control, &self.io, &self.state)),
+            ("client", client_side(&self.entry.control, &self.io, &self.state)),
             ("conn", self.io.asked_for(&self.state)),
-            ("backends", List(backends(&self.worker, &self.control, &self.state, &self.links, session.hold))),
+            ("backends", List(backends(&self.entry, &self.state, &self.links, session.hold))),
         ]);
         object(members).print(Form::Indented)
     }
 }
 
 /// The connections to servers: the one in use, and the others.
-fn backends(
-    worker: &Worker,
-    control: &Control,
-    state: &SessionState,
-    links: &Links,
-    held: Option<(Hold, u32)>,
-) -> Vec<Value> {
+fn backends(entry: &Entry, state: &SessionState, links: &Links, held: Option<(Hold, u32)>) -> Vec<Value> {
     let in_use = links.in_use.iter().map(|backend| (state.status, backend, true));
     let status = |backend: &Backend| backend.connection().state().status;
     let others = links.away.others.iter().map(|other| (status(other), other, false));
@@ -72,7 +66,7 @@ fn backends(
         object([
             ("hostgroup_id", plain(hostgroup)),
             ("in_use", plain(in_use)),
-            ("conn", connection(worker, control, state, status, backend, hold)),
+            ("conn", connection(entry, state, status, backend, hold)),
         ])
     };
     in_use.chain(others).map(one).collect()
@@ -84,8 +78,7 @@ fn client_side(control: &Control, io: &Io, state: &SessionState) -> Value {
 }
 
 fn connection(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     status: StatusFlags,
     backend: &Backend,
@@ -99,7 +92,7 @@ fn connection(
         List(prepared.iter().map(|ids| List(pair(ids).map(plain).into())).collect())
     };
     let is = |kind| plain(hold == Some(kind));
-    let is_bound = !shares(worker, control, state, hostgroup) || state.pin_of(backend).is_some();
+    let is_bound = !shares(entry, state, hostgroup) || state.pin_of(backend).is_some();
     object([
         ("address", text(server.endpoint().to_string())),
         ("autocommit", plain(status.contains(StatusFlags::AUTOCOMMIT))),

@@ -35,7 +35,7 @@ impl Session {
         &mut self,
         commands: &[InternalQuery],
     ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
-        let limit = self.worker.settings().variables.connect_timeout_server_max;
+        let limit = self.entry.worker.settings().variables.connect_timeout_server_max;
         self.internal_query_within(limit, commands).await
     }
 
@@ -64,7 +64,7 @@ impl Session {
         match asked.await? {
             Ok(replies) => {
                 for reply in &replies {
-                    note_internal(&self.worker, &mut self.state, &mut self.links, reply);
+                    note_internal(&self.entry.worker, &mut self.state, &mut self.links, reply);
                 }
                 Ok(Ok(replies))
             }
@@ -80,13 +80,13 @@ impl Session {
         work: impl AsyncFnOnce(&upstream::Worker, &mut Connection) -> Result<T, &'static str>,
     ) -> Result<Result<T, NoAnswer>, Ending> {
         let watched = Arc::clone(in_use(self.links.in_use.as_ref())?.server());
-        let control = Rc::clone(&self.control);
+        let control = Rc::clone(&self.entry.control);
         let begun = Instant::now();
         let outcome = {
             let mut work = pin!(async {
                 self.links.flush().await?;
                 let Some(backend) = &mut self.links.in_use else { return Err("the connection is gone") };
-                work(&self.worker.upstream, backend.connection_mut()).await
+                work(&self.entry.worker.upstream, backend.connection_mut()).await
             });
             // The session is woken when its server is found to be down.
             let work = poll_fn(|cx| match watched.off() {
@@ -111,8 +111,7 @@ impl Session {
     pub(super) fn give_up_unanswered(&mut self, why: NoAnswer) -> Result<ClientError, Ending> {
         let watched = Arc::clone(in_use(self.links.in_use.as_ref())?.server());
         let gone = watched.off().map_or(Gone::Closed, Gone::Off);
-        let rolled_back =
-            lose_backend_for(&self.worker, &self.control, &mut self.state, &mut self.links, gone)?;
+        let rolled_back = lose_backend_for(&self.entry, &mut self.state, &mut self.links, gone)?;
         // Without an answer another server would not be tried in time.
         self.flight.begin().internal_lost = matches!(why, NoAnswer::Lost(_)) && rolled_back.is_none();
         let why = match why {

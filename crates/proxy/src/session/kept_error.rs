@@ -74,9 +74,8 @@ impl Session {
     pub(super) fn may_keep_error(&self) -> bool {
         self.state.kept_error().is_some()
             && self.io.backlog.is_empty()
-            && (may_leave_diagnostics(&self.worker, &self.control, &self.state, &self.links)
-                || self.may_judge_behind_error()
-                    && is_left_to_itself(&self.worker, &self.control, &self.state, &self.links))
+            && (may_leave_diagnostics(&self.entry, &self.state, &self.links)
+                || self.may_judge_behind_error() && is_left_to_itself(&self.entry, &self.state, &self.links))
     }
 
     /// The next statement runs elsewhere and does not ask about the one before. Servers that clear

@@ -25,7 +25,7 @@ use crate::mail::Verdict;
 use crate::sock::{Input, Sock};
 use crate::statement::Kill;
 use crate::statement::kill::What;
-use crate::worker::Worker;
+use crate::worker::Entry;
 use reply::errors::INTERRUPTED;
 use session::link::LinkState;
 
@@ -36,7 +36,7 @@ impl Session {
         if kill.id == u64::from(self.state.identity.connection_id) {
             return self.kill_self(kill.what, seq).await;
         }
-        match kill_other(&self.worker, &self.control, &mut self.io, &self.state, kill).await? {
+        match kill_other(&self.entry, &mut self.io, &self.state, kill).await? {
             Verdict::Done => self.reply(seq, &ok(self.state.identity.capabilities, self.state.status)).await,
             Verdict::Unknown => self.reply_error(seq, &ClientError::UnknownThread { id: kill.id }).await,
             Verdict::Failed(error) => self.reply_error(seq, &error).await,
@@ -47,9 +47,9 @@ impl Session {
     /// The same for one that is counted, and shown meanwhile.
     pub(super) async fn kill_here(&mut self, kind: Kind, kill: Kill) -> Result<(), Ending> {
         let measured = self.measure_own(kind);
-        self.control.begin_running(&self.worker, measured, &[]);
+        self.entry.begin_running(measured, &[]);
         self.run_kill(kill).await?;
-        self.control.answered_here(&self.worker, &self.links, 0);
+        self.entry.answered_here(&self.links, 0);
         Ok(())
     }
 
@@ -62,30 +62,28 @@ impl Session {
                 Ok(())
             }
             // What they say themselves.
-            What::Connection if self.worker.shared.says_mariadb().await => {
-                Err(told(&self.worker, &self.control, &self.state, &ClientError::ConnectionKilled, seq))
+            What::Connection if self.entry.worker.shared.says_mariadb().await => {
+                Err(told(&self.entry, &self.state, &ClientError::ConnectionKilled, seq))
             }
-            What::Connection => {
-                Err(told(&self.worker, &self.control, &self.state, &ClientError::Interrupted, seq))
-            }
+            What::Connection => Err(told(&self.entry, &self.state, &ClientError::Interrupted, seq)),
         }
     }
 
     /// Sees to it that the statement of a client that has vanished does not run on.
     pub(super) fn leave_nothing_running(&mut self) {
-        if self.control.statement().is_some() {
+        if self.entry.control.statement().is_some() {
             self.clean_up();
         }
     }
 
     /// The same where something does run.
     pub(super) fn clean_up(&mut self) {
-        if !self.worker.settings().variables.kill_backend_connection_when_disconnect {
+        if !self.entry.worker.settings().variables.kill_backend_connection_when_disconnect {
             return;
         }
         let Some(backend) = self.links.in_use.take() else { return };
         if let Some(shot) = shot(
-            &self.worker,
+            &self.entry.worker,
             &self.state,
             &backend,
             Kill::connection(self.state.identity.connection_id),
@@ -99,19 +97,18 @@ impl Session {
 /// Sends a KILL to the session that it names, and waits for what comes of it. A client that
 /// leaves meanwhile does not take it back.
 pub(super) async fn kill_other(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     io: &mut Io,
     state: &SessionState,
     kill: Kill,
 ) -> Result<Verdict, Ending> {
-    let shared = &worker.shared;
+    let shared = &entry.worker.shared;
     let Some(answer) = shared.directory.kill(kill, &state.identity) else {
         return Ok(Verdict::Unknown);
     };
     let answer = pin!(tokio::time::timeout(KILL_ANSWER_MAX, answer));
     // Two sessions may kill each other.
-    let answer = while_waiting(control, &mut io.sock, state.identity.capabilities, answer).await?;
+    let answer = while_waiting(&entry.control, &mut io.sock, state.identity.capabilities, answer).await?;
     Ok(match answer {
         Some(Ok(Ok(verdict))) => verdict,
         // The session has ended, and with it what was to be killed.

@@ -15,13 +15,12 @@ use super::facts::kills::kill_by_parameter;
 use super::io::Io;
 use super::kill::kill_other;
 use super::state::SessionState;
-use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::mail::Verdict;
 use crate::statement::Kill;
 use crate::statement::kill::{self, Target};
-use crate::worker::Worker;
+use crate::worker::Entry;
 use upstream::Full;
 
 impl Session {
@@ -31,7 +30,7 @@ impl Session {
         else {
             return;
         };
-        let Some((kill, of)) = kill_by_parameter(&self.worker, &self.state, command) else { return };
+        let Some((kill, of)) = kill_by_parameter(&self.entry.worker, &self.state, command) else { return };
         if let Some((all, id)) = self.state.prepared.as_mut().zip(command.statement()) {
             all.note_kill_by(id, of);
         }
@@ -90,8 +89,7 @@ impl Session {
                 // It ends here with an error, so nothing behind it runs.
                 return self.run_kill(kill).await;
             }
-            let outcome =
-                outcome_as_text(&self.worker, &self.control, &mut self.io, &self.state, kill).await?;
+            let outcome = outcome_as_text(&self.entry, &mut self.io, &self.state, kill).await?;
             rest = behind;
             instead.extend_from_slice(&outcome);
             if !rest.is_empty() {
@@ -107,13 +105,12 @@ impl Session {
 /// Carries out a KILL. Returns a statement to which a server answers what is to be answered to
 /// the KILL.
 async fn outcome_as_text(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     io: &mut Io,
     state: &SessionState,
     kill: Kill,
 ) -> Result<Vec<u8>, Ending> {
-    let error = match kill_other(worker, control, io, state, kill).await? {
+    let error = match kill_other(entry, io, state, kill).await? {
         Verdict::Done => return Ok(b"DO 0".to_vec()),
         Verdict::Unknown => {
             ClientError::UnknownThread { id: kill.id }.to_packet(1, state.identity.capabilities)

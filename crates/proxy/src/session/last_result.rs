@@ -120,7 +120,7 @@ impl Session {
 
     /// Makes `LAST_INSERT_ID()` at the backend in use what it is to the session.
     pub(super) async fn bring_last_id(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        until_told(&self.worker, &self.state).await;
+        until_told(&self.entry.worker, &self.state).await;
         if self.links.has_last_id(&self.state) {
             return Ok(());
         }

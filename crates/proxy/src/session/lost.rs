@@ -27,7 +27,7 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::session::facts::endings::error_text;
-use crate::worker::Worker;
+use crate::worker::Entry;
 use command::is_about_transactions;
 use reply::errors::INTERRUPTED;
 use session::link::Loss;
@@ -82,7 +82,7 @@ impl Session {
             Gone::Closed | Gone::Refused | Gone::NotOnly => (Counter::ServersAborted, false),
             Gone::Off(_) => (Counter::OfflineDuringQuery, true),
         };
-        self.worker.counts.note(counter);
+        self.entry.worker.counts.note(counter);
         if let Some(prepared) = &mut self.state.prepared {
             prepared.forget_awaited();
         }
@@ -91,7 +91,7 @@ impl Session {
                 Gone::Closed | Gone::Refused | Gone::NotOnly => ClientError::server_lost(&server),
                 Gone::Off(off) => ClientError::server_off(&server, off),
             };
-            let ending = told(&self.worker, &self.control, &self.state, &error, seq);
+            let ending = told(&self.entry, &self.state, &error, seq);
             if is_off {
                 self.leave_nothing_running();
             }
@@ -99,13 +99,13 @@ impl Session {
         };
         self.flush_client().await?;
         let (unanswered, refused) = (
-            sent(&self.control, &self.state, &self.links, &self.flight).unanswered(),
+            sent(&self.entry.control, &self.state, &self.links, &self.flight).unanswered(),
             self.flight.begin().refusal.take(),
         );
         let refusal = refused.map(|refused| refused.0);
         let (kind, again) = (
-            self.control.running.kind(),
-            again(&self.worker, &self.control, &self.state, &self.flight, unanswered, refusal.as_deref()),
+            self.entry.control.running.kind(),
+            again(&self.entry, &self.state, &self.flight, unanswered, refusal.as_deref()),
         );
         let (command, outcome) = (kind.map_or("", Kind::name), unanswered.name());
         let error = refusal.as_deref().and_then(error_text).unwrap_or_default();
@@ -120,7 +120,7 @@ impl Session {
         };
         let is_final = again.is_none() && refusal.is_none() && seq == 1;
         let stale = if is_final { self.stale_instead_of(&error) } else { None };
-        lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
+        lose_backend(&self.entry, &mut self.state, &mut self.links);
         self.flight.begin().forget_sent();
         self.state.last.ran = Ran::default();
         if let Some(stale) = stale {
@@ -130,14 +130,14 @@ impl Session {
             let counts = refusal.is_none() && !self.flight.is_together();
             let flight = self.flight.begin();
             flight.tries = flight.tries.saturating_add(u16::from(counts));
-            send_once_more(&self.control, &mut self.io, &mut self.flight, command);
+            send_once_more(&self.entry.control, &mut self.io, &mut self.flight, command);
             return Ok(());
         }
         let loses_nothing = loss == Loss::Nothing && unanswered != Unanswered::RolledBack;
         if kind == Some(Kind::Ping) && self.links.pipelined.is_empty() && loses_nothing {
             // The proxy itself is alive.
             self.reply(seq, &ok(self.state.identity.capabilities, self.state.status)).await?;
-            self.control.answered_here(&self.worker, &self.links, 0);
+            self.entry.answered_here(&self.links, 0);
             return Ok(());
         }
         let has_done_nothing = matches!(unanswered, Unanswered::Again | Unanswered::Nothing);
@@ -158,13 +158,9 @@ impl Session {
                 Some(refusal) => self.reply(seq, refusal).await?,
                 None => self.reply_error(seq, error).await?,
             }
-            self.control.answered_here(
-                &self.worker,
-                &self.links,
-                refusal.and_then(code).unwrap_or_else(|| error.code()),
-            );
+            self.entry.answered_here(&self.links, refusal.and_then(code).unwrap_or_else(|| error.code()));
             seq = 1;
-            if !go_on(&self.control, &mut self.state, &mut self.links) {
+            if !go_on(&self.entry.control, &mut self.state, &mut self.links) {
                 return Ok(());
             }
         }
@@ -172,9 +168,9 @@ impl Session {
 
     /// The stale answer that the client gets in place of this error, if there is one.
     fn stale_instead_of(&mut self, error: &ClientError) -> Option<Stale> {
-        let is_alone = self.links.pipelined.is_empty() && !self.control.is_overdue();
+        let is_alone = self.links.pipelined.is_empty() && !self.entry.control.is_overdue();
         if is_alone && error.is_no_answer() {
-            take_stale(&self.worker, &self.state, &mut self.flight, error)
+            take_stale(&self.entry.worker, &self.state, &mut self.flight, error)
         } else {
             None
         }
@@ -197,15 +193,14 @@ fn sent(control: &Control, state: &SessionState, links: &Links, flight: &Flight)
 /// its server has refused what was said in front of it, that is no failure of the server, but
 /// it may be what a KILL has hit.
 fn again(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     flight: &Flight,
     unanswered: Unanswered,
     refusal: Option<&[u8]>,
 ) -> Option<Vec<u8>> {
-    let usual = || worker.settings().variables.query_retries_on_failure;
-    let is_killed = control.is_overdue() || refusal.and_then(code) == Some(INTERRUPTED);
+    let usual = || entry.worker.settings().variables.query_retries_on_failure;
+    let is_killed = entry.control.is_overdue() || refusal.and_then(code) == Some(INTERRUPTED);
     let most = match refusal {
         Some(_) if is_killed => 0,
         Some(_) => u32::MAX,
@@ -216,8 +211,8 @@ fn again(
     if unanswered != Unanswered::Again || u32::from(flight.tries) >= most || flight.taps.compares() {
         return None;
     }
-    let running = &control.running;
-    command_that_runs(state, control, state.identity.capabilities, running.kind()?, running.bytes()?)
+    let running = &entry.control.running;
+    command_that_runs(state, &entry.control, state.identity.capabilities, running.kind()?, running.bytes()?)
 }
 
 /// The number of the error in the payload of an ERR packet.

@@ -15,11 +15,10 @@ use super::facts::records::{note_traced_here, note_traced_wait, place_here};
 use super::links::Links;
 use super::state::SessionState;
 use crate::audit;
-use crate::control::Control;
 use crate::counted::{Ended, answered, is_question, note_time};
 use crate::counts::Counter;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 use observe::running::{Also, Measured};
 use upstream::Reply;
 
@@ -27,9 +26,7 @@ impl Session {
     /// Counts the command in the backlog, which no server gets.
     pub(super) fn measure_own(&self, kind: Kind) -> Measured {
         let command = self.io.command(self.state.identity.capabilities);
-        command.map_or(Measured::plain(kind), |command| {
-            self.control.measure_as(&self.worker, command, self.flight.statement)
-        })
+        command.map_or(Measured::plain(kind), |command| self.entry.measure_as(command, self.flight.statement))
     }
 
     /// The command in the backlog waits for a backend.
@@ -40,23 +37,22 @@ impl Session {
     /// The same for who has just looked at the clock.
     pub(super) fn show_waiting_since(&self, now: Instant) {
         if let Some(command) = self.io.command(self.state.identity.capabilities) {
-            self.control.begin_running_at(
-                &self.worker,
+            self.entry.begin_running_at(
                 Measured::plain(command.kind),
-                self.state.shown(&self.worker, command),
+                self.state.shown(&self.entry.worker, command),
                 now,
             );
-            note_traced_wait(&self.worker, &self.control, &self.state, command, now);
+            note_traced_wait(&self.entry, &self.state, command, now);
         }
         if let Some(paused) = &self.flight.paused {
-            self.control.running.resume(paused);
+            self.entry.control.running.resume(paused);
         }
     }
 
     /// The command in the backlog, which no server gets, begins to run. It is counted, unless it
     /// was before.
     pub(super) fn begin_own(&mut self, kind: Kind) {
-        let place = place_here(&self.worker, &mut self.io, &mut self.state, &mut self.flight, kind);
+        let place = place_here(&self.entry.worker, &mut self.io, &mut self.state, &mut self.flight, kind);
         let paused = self.flight.paused.as_ref();
         let measured = match paused {
             Some(paused) => paused.measured,
@@ -64,16 +60,12 @@ impl Session {
         };
         let digest = self.flight.digest.map(NonZeroU64::get).or(measured.digest);
         let log = self.flight.log;
-        self.control.begin_running(
-            &self.worker,
-            Measured { digest, log, place, ..measured },
-            self.text_for_logs(),
-        );
+        self.entry.begin_running(Measured { digest, log, place, ..measured }, self.text_for_logs());
         if let Some(command) = self.io.command(self.state.identity.capabilities) {
-            note_traced_here(&self.worker, &self.control, &self.state, command, None);
+            note_traced_here(&self.entry, &self.state, command, None);
         }
         if let Some(paused) = paused {
-            self.control.running.resume(paused);
+            self.entry.control.running.resume(paused);
         }
     }
 
@@ -88,21 +80,16 @@ impl Session {
 
     /// The text of the command in the backlog, if logs want it.
     pub(super) fn text_for_logs(&self) -> &[u8] {
-        let first = self.io.command(self.state.identity.capabilities).filter(|_| self.worker.logs());
-        first.map_or(&[], |command| self.state.shown(&self.worker, command))
+        let first = self.io.command(self.state.identity.capabilities).filter(|_| self.entry.worker.logs());
+        first.map_or(&[], |command| self.state.shown(&self.entry.worker, command))
     }
 }
 
-impl Control {
+impl Entry {
     /// Counts a command; of a statement, which one it is may be known already.
-    pub(super) fn measure_as(
-        &self,
-        worker: &Worker,
-        command: Command<'_>,
-        known: Option<StatementKind>,
-    ) -> Measured {
+    pub(super) fn measure_as(&self, command: Command<'_>, known: Option<StatementKind>) -> Measured {
         let kind = command.kind;
-        let counts = &worker.counts;
+        let counts = &self.worker.counts;
         if is_question(kind) {
             counts.note(Counter::Questions);
         }
@@ -111,7 +98,7 @@ impl Control {
             Kind::Query => {
                 let text = command.text();
                 let known = known.unwrap_or_else(|| StatementKind::of(text));
-                self.note_statement(worker, known, text);
+                self.note_statement(known, text);
                 statement = Some(known);
             }
             Kind::StmtPrepare => counts.note(Counter::Prepare),
@@ -119,7 +106,7 @@ impl Control {
             Kind::StmtClose => counts.note(Counter::Close),
             Kind::InitDb => {
                 counts.note(Counter::InitDb);
-                self.note_schema(worker, command.text());
+                self.note_schema(command.text());
             }
             _ => {}
         }
@@ -127,8 +114,8 @@ impl Control {
     }
 
     /// Counts what is counted of some statements.
-    fn note_statement(&self, worker: &Worker, statement: StatementKind, text: &[u8]) {
-        let counts = &worker.counts;
+    fn note_statement(&self, statement: StatementKind, text: &[u8]) {
+        let counts = &self.worker.counts;
         match statement {
             StatementKind::Commit => counts.note(Counter::Commit),
             StatementKind::Rollback => counts.note(Counter::Rollback),
@@ -140,7 +127,7 @@ impl Control {
             StatementKind::Use => {
                 counts.note(Counter::UseDb);
                 if let Some(schema) = used_schema(text) {
-                    self.note_schema(worker, schema);
+                    self.note_schema(schema);
                 }
             }
             _ => {}
@@ -148,25 +135,25 @@ impl Control {
     }
 
     /// The client asks for another schema.
-    fn note_schema(&self, worker: &Worker, schema: &[u8]) {
-        self.about.set_schema(schema);
-        audit::note(worker, self, AuditEvent::InitDb);
+    fn note_schema(&self, schema: &[u8]) {
+        self.control.about.set_schema(schema);
+        audit::note(&self.worker, &self.control, AuditEvent::InitDb);
     }
 
     /// From now on `measured` runs, and `text` is shown.
-    pub(super) fn begin_running(&self, worker: &Worker, measured: Measured, text: &[u8]) {
-        self.begin_running_at(worker, measured, text, Instant::now());
+    pub(super) fn begin_running(&self, measured: Measured, text: &[u8]) {
+        self.begin_running_at(measured, text, Instant::now());
     }
 
     /// The same for who has just looked at the clock.
-    fn begin_running_at(&self, worker: &Worker, measured: Measured, text: &[u8], now: Instant) {
-        let kept = worker.settings().logs.text_kept();
-        self.running.begin(&worker.shown, measured, text, kept, now);
+    fn begin_running_at(&self, measured: Measured, text: &[u8], now: Instant) {
+        let kept = self.worker.settings().logs.text_kept();
+        self.control.running.begin(&self.worker.shown, measured, text, kept, now);
     }
 
     /// Nothing runs any more.
-    pub(super) fn end_running(&self, worker: &Worker, links: &Links) {
-        self.running.rest(&worker.shown);
+    pub(super) fn end_running(&self, links: &Links) {
+        self.control.running.rest(&self.worker.shown);
         if let Some(link) = links.connection() {
             link.note_answered();
         }
@@ -174,16 +161,16 @@ impl Control {
 
     /// Counts the answer that the proxy itself has given to the command that runs; `error` is its
     /// number, 0 if it is none.
-    pub(super) fn answered_here(&self, worker: &Worker, links: &Links, error: u16) {
-        note_time(worker, self, Ended::Here(error));
-        self.end_running(worker, links);
+    pub(super) fn answered_here(&self, links: &Links, error: u16) {
+        note_time(&self.worker, &self.control, Ended::Here(error));
+        self.end_running(links);
     }
 
     /// Counts the answer that the backend has given to the command that runs, of which the client
     /// gets another form.
-    pub(super) fn answered_at_server(&self, worker: &Worker, links: &Links, reply: &Reply) {
-        answered(worker, self, reply.outcome, Some(&reply.bytes));
-        self.end_running(worker, links);
+    pub(super) fn answered_at_server(&self, links: &Links, reply: &Reply) {
+        answered(&self.worker, &self.control, reply.outcome, Some(&reply.bytes));
+        self.end_running(links);
     }
 }
 

@@ -22,9 +22,9 @@ impl Session {
         if !reply.is_begun {
             return Err(Ending::ServerLost(Gone::Off(off)));
         }
-        self.worker.counts.note(Counter::OfflineDuringQuery);
+        self.entry.worker.counts.note(Counter::OfflineDuringQuery);
         let error = ClientError::server_off(backend.server().endpoint(), off);
-        let ending = told_if(&self.worker, &self.control, &self.state, reply, &error);
+        let ending = told_if(&self.entry, &self.state, reply, &error);
         self.leave_nothing_running();
         Err(ending)
     }

@@ -18,7 +18,7 @@ impl Session {
     /// Relays answers as [`relay_answers`](Self::relay_answers) does; if they are not there by
     /// `deadline` the statement is killed.
     pub(super) async fn relay_until(&mut self, deadline: Instant, seq: u8) -> Result<(), Ending> {
-        let (worker, control) = (Rc::clone(&self.worker), Rc::clone(&self.control));
+        let (worker, control) = (Rc::clone(&self.entry.worker), Rc::clone(&self.entry.control));
         let mut timer = pin!(sleep_until(deadline));
         let mut is_over = false;
         let mut relaying = pin!(self.relay_answers(seq));

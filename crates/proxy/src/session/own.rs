@@ -22,13 +22,13 @@ use super::state::SessionState;
 use super::trace::Part;
 use crate::audit;
 use crate::client::login::ok;
-use crate::control::{Control, Signal};
+use crate::control::Signal;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::fresh::Behind;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
-use crate::worker::Worker;
+use crate::worker::Entry;
 use upstream::{AcquireError, Avoid, Full, Target, Whom, acquire, open_in};
 
 impl Session {
@@ -41,16 +41,14 @@ impl Session {
         let has_none = self.links.is_empty() && !self.links.away.is_admitted;
         match kind {
             Kind::Quit => {
-                self.control.note_quit();
-                audit::note(&self.worker, &self.control, AuditEvent::Quit(Port::Traffic));
+                self.entry.control.note_quit();
+                audit::note(&self.entry.worker, &self.entry.control, AuditEvent::Quit(Port::Traffic));
                 self.leave_servers().await;
                 return Err(Ending::ClientLeft);
             }
             // The proxy itself is alive. A reset, however, needs a server: after it a session is
             // not what it was after its login, but has the server's own charset.
-            Kind::Ping
-                if has_none || can_answer_ping(&self.worker, &self.control, &self.state, &self.links) =>
-            {
+            Kind::Ping if has_none || can_answer_ping(&self.entry, &self.state, &self.links) => {
                 self.state.last.counted.changed = 0;
                 let seq = self.skip_command().await?;
                 self.reply(seq, &ok(self.state.identity.capabilities, self.state.status)).await?;
@@ -64,7 +62,7 @@ impl Session {
                 Box::pin(self.change_user()).await?;
                 // Decided here, and not behind each command: the firewall may be switched off
                 // meanwhile.
-                if is_fast_forward(&self.worker, &self.state) {
+                if is_fast_forward(&self.entry.worker, &self.state) {
                     return Ok(Phase::FastForward);
                 }
             }
@@ -91,7 +89,7 @@ impl Session {
         self.links.in_use = None;
         let mut left = LINGER_BYTES_MAX;
         let rest = poll_fn(|cx| {
-            let mut scratch = self.worker.net.scratch.borrow_mut();
+            let mut scratch = self.entry.worker.net.scratch.borrow_mut();
             let mut n = 0;
             loop {
                 let scanned = command.scan(scratch.get(..n).unwrap_or_default());
@@ -102,15 +100,9 @@ impl Session {
                 left = if n == 0 { 0 } else { left.saturating_sub(n) };
             }
         });
-        let _ = self.control.until(Signal::Stop, tokio::time::timeout(LINGER_MAX, rest)).await;
-        let max = self.worker.settings().variables.max_allowed_packet;
-        interrupted(
-            &self.worker,
-            &self.control,
-            &self.state,
-            &ClientError::PacketTooLarge { max },
-            command.next_seq(),
-        )
+        let _ = self.entry.control.until(Signal::Stop, tokio::time::timeout(LINGER_MAX, rest)).await;
+        let max = self.entry.worker.settings().variables.max_allowed_packet;
+        interrupted(&self.entry, &self.state, &ClientError::PacketTooLarge { max }, command.next_seq())
     }
 
     /// Gets a backend of `hostgroup` for the command in the backlog, which stays there. Whether it
@@ -128,14 +120,14 @@ impl Session {
         let connecting = Cell::new(Duration::ZERO);
         let open = async |target: &Target| {
             let begun = Instant::now();
-            let opened = open_in(&self.worker.upstream, hostgroup, target, &self.state.identity).await;
+            let opened = open_in(&self.entry.worker.upstream, hostgroup, target, &self.state.identity).await;
             connecting.set(connecting.get() + begun.elapsed());
             opened
         };
         let in_line = self.flight.as_mut().and_then(|flight| flight.in_line.take());
         let in_line = in_line.filter(|line| line.hostgroup == hostgroup);
         if in_line.as_ref().is_some_and(|line| line.is_killed) {
-            self.control.end_running(&self.worker, &self.links);
+            self.entry.end_running(&self.links);
             return Ok(Err(AcquireError::Proxy(ClientError::Interrupted)));
         }
         let begun = Instant::now();
@@ -143,15 +135,16 @@ impl Session {
             self.show_waiting();
         }
         let acquired = {
-            let shares = shares(&self.worker, &self.control, &self.state, hostgroup)
-                && !self.flight.wants_new
-                && !lacks_schema;
+            let shares =
+                shares(&self.entry, &self.state, hostgroup) && !self.flight.wants_new && !lacks_schema;
             let asker = shares.then(|| self.links.asker(&self.state, self.flight.ahead));
-            let behind = self.flight.wanted.as_deref().map(|wanted| Behind(wanted, &self.worker.shared));
+            let behind =
+                self.flight.wanted.as_deref().map(|wanted| Behind(wanted, &self.entry.worker.shared));
             let avoid = behind.as_ref().map(|behind| behind as &dyn Avoid);
             let whom = Whom { asker: asker.as_ref(), avoid, ..Whom::of(&self.state.identity.account.user) };
-            let acquiring = pin!(acquire(&self.worker.upstream, hostgroup, full, whom, in_line, open));
-            while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, acquiring).await
+            let acquiring = pin!(acquire(&self.entry.worker.upstream, hostgroup, full, whom, in_line, open));
+            while_waiting(&self.entry.control, &mut self.io.sock, self.state.identity.capabilities, acquiring)
+                .await
         };
         if logs_in_without {
             own_mut(&mut self.state.identity)?.account.schema = schema;
@@ -161,8 +154,8 @@ impl Session {
             trace.add(Part::Connect, connecting.get());
             trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
         });
-        self.control.end_running(&self.worker, &self.links);
-        Ok(acquired.map(|found| take_found(&self.control, &mut self.state, &mut self.links, found)))
+        self.entry.end_running(&self.links);
+        Ok(acquired.map(|found| take_found(&self.entry.control, &mut self.state, &mut self.links, found)))
     }
 
     /// Answers the command in the backlog with the reason why it got no server, if it has a reply.
@@ -192,8 +185,8 @@ impl Session {
 }
 
 /// Whether a session whose connection is lent to another one needs none for a `COM_PING`.
-fn can_answer_ping(worker: &Worker, control: &Control, state: &SessionState, links: &Links) -> bool {
-    links.is_empty() && shares(worker, control, state, state.here)
+fn can_answer_ping(entry: &Entry, state: &SessionState, links: &Links) -> bool {
+    links.is_empty() && shares(entry, state, state.here)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::ending::Ending;
 impl Session {
     /// Waits for the next command for as long as the client has said that it may be idle.
     pub(super) async fn read_in_time(&mut self) -> Result<Phase, Ending> {
-        let control = Rc::clone(&self.control);
+        let control = Rc::clone(&self.entry.control);
         let mut timer = pin!(sleep(control.own_limit().unwrap_or(Duration::MAX)));
         let mut is_over = false;
         poll_fn(|cx| {

@@ -49,7 +49,7 @@ impl Session {
             put_message(&mut parts, 0, &payload);
             self.state.put_parts_back(id, parts);
         } else {
-            close_at_all(&self.worker, &self.control, &mut self.state, &mut self.links, id).await?;
+            close_at_all(&self.entry, &mut self.state, &mut self.links, id).await?;
         }
         self.skip_command().await.map(drop)
     }

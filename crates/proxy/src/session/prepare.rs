@@ -47,9 +47,7 @@ impl Session {
     /// server refuses now, while tables are locked, say, the client has to prepare again. An error
     /// if the connection is lost with that.
     pub(super) async fn prepare_before(&mut self) -> Result<Result<(), ClientError>, Ending> {
-        if self.links.has_warnings()
-            && may_leave_diagnostics(&self.worker, &self.control, &self.state, &self.links)
-        {
+        if self.links.has_warnings() && may_leave_diagnostics(&self.entry, &self.state, &self.links) {
             // To prepare them takes away what the client may ask about.
             self.leave_diagnostics().await?;
             if self.links.in_use.is_none() {
@@ -64,7 +62,7 @@ impl Session {
             if self.links.reuses_for_good(&self.state, id) {
                 continue;
             }
-            close_here(&self.worker, &self.control, &mut self.state, &mut self.links, id).await?;
+            close_here(&self.entry, &mut self.state, &mut self.links, id).await?;
             // What it asks about is known there when it is executed: it stays on this connection.
             match self.prepare_as(id, None).await? {
                 Err(NotPrepared::Lost(error)) => return Ok(Err(error)),
@@ -101,13 +99,13 @@ impl Session {
             return Ok(Err(NotPrepared::Cannot));
         };
         let command = ([&[Kind::StmtPrepare as u8][..], text].concat(), Answer::Prepare);
-        self.worker.note_at_server(Kind::StmtPrepare);
+        self.entry.worker.note_at_server(Kind::StmtPrepare);
         let mut replies = match self.internal_query(&[command]).await? {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(NotPrepared::Lost(error))),
         };
         let Some(reply) = replies.pop() else { return Ok(Err(NotPrepared::Cannot)) };
-        note_placed(&self.worker, &self.state, &mut self.links, id, reply, told.is_some()).await
+        note_placed(&self.entry.worker, &self.state, &mut self.links, id, reply, told.is_some()).await
     }
 
     /// Prepares the statement in the backlog, and names it to the client by a number that no other
@@ -123,33 +121,24 @@ impl Session {
         let command = copied.command();
         self.state.note_prepared_load(command.text());
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
-        let measured = measure(
-            &self.worker,
-            &self.control,
-            &mut self.state,
-            &self.links,
-            command,
-            decided,
-            paused.as_ref(),
-        );
+        let measured = measure(&self.entry, &mut self.state, &self.links, command, decided, paused.as_ref());
         decided.is_counted = true;
-        self.control.begin_running(&self.worker, measured, command.text());
-        note_traced(&self.worker, &self.control, &self.state, command, decided);
+        self.entry.begin_running(measured, command.text());
+        note_traced(&self.entry, &self.state, command, decided);
         if let Some(paused) = paused {
-            self.control.running.resume(&paused);
+            self.entry.control.running.resume(&paused);
         }
         let question = [(command.payload().to_vec(), Answer::Prepare)];
         let replies = match self.internal_query(&question).await? {
             Ok(replies) => replies,
             Err(_) if self.flight.tries_again(decided) => {
-                self.control.end_running(&self.worker, &self.links);
+                self.entry.end_running(&self.links);
                 return Err(Stop::Elsewhere);
             }
             Err(error) => return Err(self.refuse_counted(&error).await.into()),
         };
         self.skip_command().await?;
-        let preparing =
-            preparing(&self.worker, &self.control, &mut self.state, &mut self.links, command.text(), decided);
+        let preparing = preparing(&self.entry, &mut self.state, &mut self.links, command.text(), decided);
         let Some(mut reply) = replies.into_iter().next() else {
             return Err(broken("a PREPARE without its reply").into());
         };
@@ -169,9 +158,9 @@ impl Session {
             {
                 bytes.copy_from_slice(&id.to_le_bytes());
             }
-            self.control.running.set_statement(id);
+            self.entry.control.running.set_statement(id);
         }
-        self.control.answered_at_server(&self.worker, &self.links, &reply);
+        self.entry.answered_at_server(&self.links, &reply);
         if reply.error().is_some() {
             self.state.note_error(self.links.state_mut());
             self.state.note_failed(Some(&reply.bytes));

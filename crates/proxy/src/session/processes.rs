@@ -21,10 +21,11 @@ use reply::listing::Absent;
 impl Session {
     /// Asks all workers for their sessions, for the statement in the backlog.
     pub(super) async fn ask_for_sessions(&mut self, kind: Kind, is_full: bool) -> Result<(), Ending> {
-        let worker = Rc::clone(&self.worker);
+        let worker = Rc::clone(&self.entry.worker);
         let asking = pin!(sessions(&worker));
         let sessions =
-            while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, asking).await?;
+            while_waiting(&self.entry.control, &mut self.io.sock, self.state.identity.capabilities, asking)
+                .await?;
         let Some(sessions) = sessions else {
             return self.refuse_here(kind, &ClientError::Interrupted).await;
         };

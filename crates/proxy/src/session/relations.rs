@@ -41,7 +41,7 @@ impl Session {
     /// The same decision about a statement with this text, or about an execution of it, with what
     /// may be behind its tables.
     pub(super) fn look_behind(&self, decided: Decided, text: &[u8], execute: bool) -> Decided {
-        let Some(unseen) = unseen_behind(&self.worker, &self.control, &self.state, &decided, text) else {
+        let Some(unseen) = unseen_behind(&self.entry, &self.state, &decided, text) else {
             return decided;
         };
         let mut decided = decided;

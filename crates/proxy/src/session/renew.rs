@@ -48,13 +48,13 @@ impl Session {
         let (Some(command), Some(statement)) = (command, statement) else {
             return self.pass_on(answer, outcome).await;
         };
-        close_here(&self.worker, &self.control, &mut self.state, &mut self.links, statement).await?;
+        close_here(&self.entry, &mut self.state, &mut self.links, statement).await?;
         match self.prepare_again(statement).await? {
-            Ok(_) if killed_here(&self.control, self.state.identity.capabilities, true)? => {
+            Ok(_) if killed_here(&self.entry.control, self.state.identity.capabilities, true)? => {
                 self.refuse_running(&ClientError::Interrupted).await
             }
             Ok(_) => {
-                send_once_more(&self.control, &mut self.io, &mut self.flight, command);
+                send_once_more(&self.entry.control, &mut self.io, &mut self.flight, command);
                 let decided = Decided::plainly_to(self.state.here).after_its_turn();
                 let prepared = self.state.prepared.as_ref().and_then(|all| all.get(statement));
                 self.flight.begin().decided = prepared.map(|prepared| decided.prepared_as(&prepared.what));
@@ -69,14 +69,14 @@ impl Session {
 
     /// The client gets what the server has said of the statement that runs, which is over.
     pub(super) async fn pass_on(&mut self, answer: &[u8], outcome: Outcome) -> Result<(), Ending> {
-        answered(&self.worker, &self.control, outcome, Some(answer));
-        self.control.end_running(&self.worker, &self.links);
+        answered(&self.entry.worker, &self.entry.control, outcome, Some(answer));
+        self.entry.end_running(&self.links);
         self.write_to_client(answer).await
     }
 
     /// The client gets this error instead.
     pub(super) async fn refuse_running(&mut self, error: &ClientError) -> Result<(), Ending> {
-        self.control.answered_here(&self.worker, &self.links, error.code());
+        self.entry.answered_here(&self.links, error.code());
         self.reply_error(1, error).await
     }
 }

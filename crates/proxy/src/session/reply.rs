@@ -19,30 +19,29 @@ impl Session {
     /// with.
     pub(super) async fn skip_command(&mut self) -> Result<u8, Ending> {
         // Until the command is whole the client is as good as idle, and has as long as an idle one.
-        set_slow(&self.worker, &self.control, &self.state, &self.links);
+        set_slow(&self.entry, &self.state, &self.links);
         let mut scanner = MessageScanner::new(0);
         poll_fn(|cx| self.poll_skip(cx, &mut scanner)).await?;
         if let Some(flight) = self.flight.as_mut() {
             (flight.paused, flight.absent) = (None, None);
         }
-        self.control.set_busy();
+        self.entry.control.set_busy();
         Ok(scanner.next_seq())
     }
 
     fn poll_skip(&mut self, cx: &mut Context<'_>, scanner: &mut MessageScanner) -> Poll<Result<(), Ending>> {
-        obey(&self.worker, &self.control, &mut self.state, &mut self.links, true)?;
+        obey(&self.entry, &mut self.state, &mut self.links, true)?;
         loop {
             if self.io.backlog.is_empty() {
-                ready!(self.io.poll_more(cx, &self.worker.net.scratch)).map_err(|error| {
-                    unreadable(&self.worker, &self.control, &self.state, &error, scanner.next_seq())
-                })?;
+                ready!(self.io.poll_more(cx, &self.entry.worker.net.scratch))
+                    .map_err(|error| unreadable(&self.entry, &self.state, &error, scanner.next_seq()))?;
             }
             let seq = scanner.next_seq();
             let scanned = scanner.scan(&self.io.backlog).map_err(|error| {
-                interrupted(&self.worker, &self.control, &self.state, &ClientError::malformed(error), seq)
+                interrupted(&self.entry, &self.state, &ClientError::malformed(error), seq)
             })?;
             self.io.backlog.drain(..scanned.len);
-            self.worker.check_size(scanner)?;
+            self.entry.worker.check_size(scanner)?;
             if self.io.backlog.is_empty() {
                 self.io.backlog = Vec::new();
             }
@@ -60,7 +59,7 @@ impl Session {
     }
 
     pub(super) async fn reply_error(&mut self, seq: u8, error: &ClientError) -> Result<(), Ending> {
-        note_own_error(&self.worker, &self.control, error);
+        note_own_error(&self.entry.worker, &self.entry.control, error);
         let packet = error.to_packet(seq, self.state.identity.capabilities);
         self.write_to_client(&packet).await
     }
@@ -68,8 +67,8 @@ impl Session {
     pub(super) async fn write_to_client(&mut self, packet: &[u8]) -> Result<(), Ending> {
         self.state.note_error_code(packet.get(HEADER_LEN..).and_then(code));
         // A client that does not read has as much time as an idle one.
-        set_slow(&self.worker, &self.control, &self.state, &self.links);
-        let written = self.control.until(Signal::Stop, self.io.sock.write_all(packet)).await;
+        set_slow(&self.entry, &self.state, &self.links);
+        let written = self.entry.control.until(Signal::Stop, self.io.sock.write_all(packet)).await;
         Ok(written.map_err(|_| Ending::Silent)??)
     }
 }

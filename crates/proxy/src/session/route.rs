@@ -43,8 +43,8 @@ impl Session {
             self.state.trace(Trace::clear);
             self.decide(command)?
         };
-        if is_here(&self.worker, &self.state, &self.links, &decided)
-            && is_simple(&self.worker, &self.state, &self.links, command, &decided)
+        if is_here(&self.entry.worker, &self.state, &self.links, &decided)
+            && is_simple(&self.entry.worker, &self.state, &self.links, command, &decided)
         {
             return Some(decided);
         }
@@ -61,7 +61,7 @@ impl Session {
             return None;
         }
         let is_judged = matches!(kind, Kind::Query | Kind::StmtPrepare) || kind.names_statement();
-        if is_judged && !(self.worker.has_one_way(&self.state) && self.links.away.others.is_empty()) {
+        if is_judged && !(self.entry.worker.has_one_way(&self.state) && self.links.away.others.is_empty()) {
             return None;
         }
         let decided = self.decide(command)?;
@@ -74,8 +74,8 @@ impl Session {
         // does not replace it.
         let waits = changes || decided.asks_for_last() && self.state.last.ran.may_only_look();
         (!waits
-            && is_here(&self.worker, &self.state, &self.links, &decided)
-            && is_simple(&self.worker, &self.state, &self.links, command, &decided))
+            && is_here(&self.entry.worker, &self.state, &self.links, &decided)
+            && is_simple(&self.entry.worker, &self.state, &self.links, command, &decided))
         .then_some(decided)
     }
 
@@ -124,9 +124,9 @@ impl Session {
         execute: bool,
     ) -> Decided {
         let session = self.links.session(&self.state);
-        let at = circumstances(&self.worker, &self.state, &session, asked, execute);
+        let at = circumstances(&self.entry.worker, &self.state, &session, asked, execute);
         self.state.trace(|trace| trace.explained(self.explain(text, is_whole, &at)));
-        let judged = self.worker.routing.borrow_mut().judge(text, is_whole, &at);
+        let judged = self.entry.worker.routing.borrow_mut().judge(text, is_whole, &at);
         let mut decided = self.state.decide(judged, text, self.links.lock().is_some());
         if decided.plan.kind == StatementKind::Show && !decided.is_rewritten {
             let (cipher, version) = self.io.sock.tls_names().unwrap_or_default();
@@ -143,7 +143,7 @@ impl Session {
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
             self.state.last.ran.note(decided.plan, !self.links.pipelined.is_empty());
             self.note_write(command, decided);
-            note_causal(&self.worker, &mut self.state, &self.links, decided);
+            note_causal(&self.entry.worker, &mut self.state, &self.links, decided);
         }
         if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex)
             && let Some(link) = self.links.state_mut()
@@ -170,14 +170,8 @@ impl Session {
                 None => {}
             },
             Kind::StmtPrepare => {
-                let mut preparing = preparing(
-                    &self.worker,
-                    &self.control,
-                    &mut self.state,
-                    &mut self.links,
-                    command.text(),
-                    decided,
-                );
+                let mut preparing =
+                    preparing(&self.entry, &mut self.state, &mut self.links, command.text(), decided);
                 if !is_whole || payload.len() >= MAX_PAYLOAD {
                     // Prepared anew, what is here of it would be another statement.
                     preparing.forget_text();
@@ -190,7 +184,7 @@ impl Session {
             _ if kind.names_statement() => {
                 if kind == Kind::StmtExecute && self.state.identity.keeps_definitions() {
                     hear_execution(
-                        &self.worker,
+                        &self.entry.worker,
                         &mut self.state,
                         &self.links,
                         &mut self.flight,

@@ -64,7 +64,7 @@ impl Session {
         let is_outside = !self.state.status.contains(StatusFlags::IN_TRANSACTION)
             && (self.state.status.contains(StatusFlags::AUTOCOMMIT) || unjudged.has_only_tables());
         hostgroup == self.state.here
-            && (self.worker.settings().judge_routines || unjudged.has_only_tables())
+            && (self.entry.worker.settings().judge_routines || unjudged.has_only_tables())
             && self.flight.decided.is_none()
             && self.io.backlog.is_empty()
             && self.links.in_use.is_some()
@@ -72,7 +72,7 @@ impl Session {
             // A session that is bound by other pins would not be free, and warnings would be gone.
             && self.links.has_only_pins(pins)
             // Sessions that have one connection to one server need not know.
-            && (shares(&self.worker, &self.control, &self.state, hostgroup) || !self.worker.has_one_way(&self.state))
+            && (shares(&self.entry, &self.state, hostgroup) || !self.entry.worker.has_one_way(&self.state))
     }
 
     /// Asks about the routines and tables, and about those that these use. If none leaves anything,
@@ -80,11 +80,11 @@ impl Session {
     pub(super) async fn judge_routines(&mut self) -> Result<(), Ending> {
         let Some(unjudged) = self.state.unjudged.take() else { return Ok(()) };
         let hostgroup = unjudged.hostgroup;
-        let version = self.worker.relations().0.version();
+        let version = self.entry.worker.relations().0.version();
         let (mut all, age) = unjudged.take(Instant::now().into_std());
         let age = age + UNALTERED_MIN;
         // Where many sessions use a table first, one of them asks.
-        all.retain(|code| !self.worker.is_known_to_be_harmless(&self.state, code, hostgroup));
+        all.retain(|code| !self.entry.worker.is_known_to_be_harmless(&self.state, code, hostgroup));
         if all.is_empty() {
             self.links.end_pins_of_code();
             return Ok(());
@@ -107,7 +107,7 @@ impl Session {
                 self.forget_warnings().await?;
             }
             self.end_question().await?;
-            let Some(more) = self.worker.used_by(&self.state, batch, &replies, version) else {
+            let Some(more) = self.entry.worker.used_by(&self.state, batch, &replies, version) else {
                 return Ok(());
             };
             asked = all.len();
@@ -122,7 +122,7 @@ impl Session {
         }
         for code in &all {
             if let Code::Behind(relation) = code {
-                self.worker.note_behind(&self.state, relation, Behind::Nothing, version);
+                self.entry.worker.note_behind(&self.state, relation, Behind::Nothing, version);
             }
         }
         // A server that has been in another schema and back knows the character set of this one

@@ -27,10 +27,9 @@ use super::io::Io;
 use super::pipelined::{Pipelined, work_at};
 use super::state::settle::{RanAt, Settled};
 use super::state::{Past, SessionState};
-use crate::control::Control;
 use crate::counted::answered;
 use crate::counts::Counter;
-use crate::worker::Worker;
+use crate::worker::Entry;
 use reply::Taps;
 use reply::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
 use session::causal::untold;
@@ -40,16 +39,16 @@ use upstream::{Backend, Connection, Crossed, Owner, Progress, Segment};
 
 /// Keeps a reply from being stored that has come over a connection whose server gives sessions
 /// what no kept answer may have. If that is not known the session is to ask.
-fn judge_defaults(worker: &Worker, control: &Control, backend: &Backend, taps: &mut Taps) {
-    if !worker.settings().judge_tables {
+fn judge_defaults(entry: &Entry, backend: &Backend, taps: &mut Taps) {
+    if !entry.worker.settings().judge_tables {
         return;
     }
-    let refusal = match backend.connection().defaults().keep_answers(worker.now()) {
+    let refusal = match backend.connection().defaults().keep_answers(entry.worker.now()) {
         Some(true) => return,
         Some(false) => NotStored::Defaults,
         None => {
             let hostgroup = backend.server().hostgroup();
-            worker.cached.want(control.id(), hostgroup, std::iter::empty());
+            entry.worker.cached.want(entry.control.id(), hostgroup, std::iter::empty());
             NotStored::UnknownDefaults
         }
     };
@@ -59,8 +58,7 @@ fn judge_defaults(worker: &Worker, control: &Control, backend: &Backend, taps: &
 /// The parts of a session that a reply on its way concerns.
 #[derive(Debug)]
 pub(super) struct At<'a> {
-    pub(super) worker: &'a Worker,
-    pub(super) control: &'a Control,
+    pub(super) entry: &'a Entry,
     pub(super) backend: &'a mut Backend,
     pub(super) state: &'a mut SessionState,
     pub(super) flight: &'a mut Flight,
@@ -160,10 +158,10 @@ impl At<'_> {
         self.collect(segment.event, read);
         if let Some(flight) = self.flight.as_mut() {
             if matches!(segment.event, Event::Done(_)) && flight.taps.fill().is_some() {
-                judge_defaults(self.worker, self.control, self.backend, &mut flight.taps);
+                judge_defaults(self.entry, self.backend, &mut flight.taps);
             }
             let server = &self.backend.server().endpoint().endpoint;
-            flight.taps.look(self.worker, segment, server);
+            flight.taps.look(&*self.entry.worker, segment, server);
         }
         self.note_definitions(segment.bytes);
     }
@@ -181,7 +179,7 @@ impl At<'_> {
         }
         let Some(flight) = self.flight.as_mut().filter(|flight| !flight.taps.is_empty()) else { return told };
         let server = &self.backend.server().endpoint().endpoint;
-        let rewritten = flight.taps.rewrite(&told, self.worker, server);
+        let rewritten = flight.taps.rewrite(&told, &*self.entry.worker, server);
         rewritten.map_or(told, Cow::from)
     }
 
@@ -237,7 +235,7 @@ impl At<'_> {
                 self.state.set_retold(told.is_some() && self.pipelined.is_empty());
                 told
             }
-            INTERRUPTED if self.control.is_overdue() && between_packets => {
+            INTERRUPTED if self.entry.control.is_overdue() && between_packets => {
                 errors::timed_out(packets, self.state.identity.capabilities)
             }
             _ => None,
@@ -255,7 +253,7 @@ impl At<'_> {
                 input.get(read..)
             }
             Err(refused) => {
-                self.worker.upstream.accepted.clear();
+                self.entry.worker.upstream.accepted.clear();
                 self.flight.begin().refusal = Some(refused);
                 None
             }
@@ -268,7 +266,7 @@ impl At<'_> {
     pub(super) fn listen<'i>(&mut self, before: Progress, input: &'i [u8]) -> Result<Part<'i>, Crossed> {
         let mut begins_with_packet = before.is_between_packets;
         let begins_answer = begins_with_packet && before.next_seq == 1;
-        let runs = (self.control.running.kind(), self.control.running.bytes());
+        let runs = (self.entry.control.running.kind(), self.entry.control.running.bytes());
         // Alone: nothing in front of it belongs to another command.
         let (mut read, mut is_alone, mut untold) = (0, true, None);
         let event = loop {
@@ -290,7 +288,7 @@ impl At<'_> {
                     {
                         untold = Some(end);
                     } else {
-                        answered(self.worker, self.control, outcome, end.1);
+                        answered(&self.entry.worker, &self.entry.control, outcome, end.1);
                     }
                     if read == input.len() || !self.go_on(outcome) {
                         break event;
@@ -331,14 +329,14 @@ impl At<'_> {
     pub(super) fn refused(&self, part: &Part<'_>) -> Option<Box<Refused>> {
         let caps = self.state.identity.capabilities;
         let may_be = part.is_whole && !self.flight.taps.compares();
-        may_be.then(|| refused(self.state, self.control, caps, part)).flatten()
+        may_be.then(|| refused(self.state, &self.entry.control, caps, part)).flatten()
     }
 
     /// Tells those who count of an end that they were not told of.
     #[inline]
     pub(super) fn tell_end(&self, part: &Part<'_>) {
         if let Some((outcome, bytes)) = part.untold {
-            answered(self.worker, self.control, outcome, bytes);
+            answered(&self.entry.worker, &self.entry.control, outcome, bytes);
         }
     }
 
@@ -347,7 +345,7 @@ impl At<'_> {
         let Some(next) = self.pipelined.pop() else { return false };
         let link = self.backend.connection_mut();
         settle(self.state, self.flight, outcome, Some(link));
-        work_at(self.control, self.state, &next);
+        work_at(&self.entry.control, self.state, &next);
         true
     }
 
@@ -356,7 +354,7 @@ impl At<'_> {
         if self.flight.taps.keeps_definitions()
             && let Some(registry) = &mut self.state.prepared
         {
-            match self.control.running.kind() {
+            match self.entry.control.running.kind() {
                 Some(Kind::StmtPrepare) => registry.hear(bytes),
                 Some(Kind::StmtExecute) => registry.hear_execution(bytes),
                 _ => {}
@@ -376,12 +374,12 @@ impl At<'_> {
         if looked_at || self.state.identity.keeps_definitions() {
             self.note_columns(looked_at, !self.is_untold(outcome));
         }
-        if self.control.running.kind() == Some(Kind::StmtPrepare)
+        if self.entry.control.running.kind() == Some(Kind::StmtPrepare)
             && let Some(registry) = &mut self.state.prepared
         {
             let prepared = self.backend.connection().last_reply().and_then(ReplyScanner::prepared);
             if let Some(prepared) = &prepared {
-                self.control.running.set_statement(prepared.id);
+                self.entry.control.running.set_statement(prepared.id);
             }
             let link = self.backend.connection_mut();
             let known = registry.answered(self.state.here, link.state_mut(), prepared);
@@ -395,7 +393,7 @@ impl At<'_> {
     /// they may be others than before. The client knows them now, if it `is_told`: a connection
     /// where the statement has the ones that it does not know has it told of them.
     fn note_columns(&mut self, looked_at: bool, is_told: bool) {
-        let running = &self.control.running;
+        let running = &self.entry.control.running;
         let Some(registry) = &mut self.state.prepared else { return };
         if running.kind() != Some(Kind::StmtExecute) {
             return;
@@ -433,7 +431,7 @@ impl At<'_> {
         };
         let is_untold = len.is_some_and(untold::has_no_room)
             || matches!(event, Event::Done(outcome) if may_hide(outcome))
-                && self.worker.settings().is_writer(self.state.here);
+                && self.entry.worker.settings().is_writer(self.state.here);
         if is_untold && self.state.identity.tracking().by_default {
             gtids.untold.get_or_insert_default();
         }
@@ -445,10 +443,10 @@ impl At<'_> {
         }
         if let Some(gtid) = told.and_then(|(told, _)| told.gtid) {
             let hostgroup = self.state.here;
-            gtids.note(hostgroup, self.worker.cluster_of(hostgroup), gtid);
-            self.worker.counts.note(Counter::GtidCollected);
-            if self.worker.settings().logs.policy.is_any() {
-                self.control.running.set_gtid(&gtid);
+            gtids.note(hostgroup, self.entry.worker.cluster_of(hostgroup), gtid);
+            self.entry.worker.counts.note(Counter::GtidCollected);
+            if self.entry.worker.settings().logs.policy.is_any() {
+                self.entry.control.running.set_gtid(&gtid);
             }
         }
     }
@@ -456,8 +454,8 @@ impl At<'_> {
     /// So many bytes of the answer are for the client, which may get only some in a second.
     #[inline]
     fn add_answered(&mut self, bytes: usize) {
-        self.control.running.add_answered(bytes);
-        if let Some(rate) = self.worker.rate_to_client() {
+        self.entry.control.running.add_answered(bytes);
+        if let Some(rate) = self.entry.worker.rate_to_client() {
             self.io.throttle.get_or_insert_default().note(Instant::now(), bytes, rate);
         }
     }

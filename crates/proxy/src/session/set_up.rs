@@ -40,8 +40,8 @@ impl Session {
         if let Route::Local(reply) = &decided.route {
             let reply = Reply::clone(reply);
             if let Some(command) = self.io.command(self.state.identity.capabilities) {
-                self.worker.note_ruling(&self.state, command, &decided);
-                self.worker.note_sighting(&self.state, command, &decided);
+                self.entry.worker.note_ruling(&self.state, command, &decided);
+                self.entry.worker.note_sighting(&self.state, command, &decided);
             }
             let is_injected = matches!(decided.screened.sighting, Some(Sighting::Refused(_)));
             match reply {
@@ -55,8 +55,8 @@ impl Session {
             && let Some(len) = self
                 .io
                 .command(self.state.identity.capabilities)
-                .and_then(|command| self.worker.len_to_complete(command))
-            && let Some(room) = self.worker.texts.reserve(len)
+                .and_then(|command| self.entry.worker.len_to_complete(command))
+            && let Some(room) = self.entry.worker.texts.reserve(len)
         {
             Box::pin(self.complete_front()).await?;
             drop(room);
@@ -68,7 +68,7 @@ impl Session {
         // What is sent once more has its places, and was delayed.
         let waits = decided.next < Next::SetUp
             && self.flight.paused.is_none()
-            && (decided.orders.is_some() || has_to_wait(&self.worker, &self.state, kind));
+            && (decided.orders.is_some() || has_to_wait(&self.entry.worker, &self.state, kind));
         decided.next = Next::SetUp;
         self.flight.begin().decided = Some(decided);
         Ok(if waits { Phase::Waiting(kind) } else { Phase::SettingUp(kind) })
@@ -97,26 +97,22 @@ impl Session {
             return Err(Box::pin(self.close_everywhere()).await.into());
         }
         self.flight.begin().wants_new = decided.wants_new()
-            && makes_way_for_new(
-                &self.worker,
-                &self.control,
-                &mut self.state,
-                &mut self.links,
-                decided.hostgroup(),
-            );
+            && makes_way_for_new(&self.entry, &mut self.state, &mut self.links, decided.hostgroup());
         self.flight.begin().ahead = self.io.ahead(&self.state, kind, decided);
         // A cursor is read, and values are kept, where the statement is, whatever is to be seen.
         let may_see = !matches!(kind, Kind::StmtFetch | Kind::StmtReset | Kind::SendLongData);
-        let fresh = has_to_see(&self.worker, &self.state, &self.links, decided).filter(|_| may_see);
+        let fresh = has_to_see(&self.entry.worker, &self.state, &self.links, decided).filter(|_| may_see);
         let reached = if fresh.is_some()
-            || may_see && awaits_writes(&self.worker, &self.state, &self.links, decided)
+            || may_see && awaits_writes(&self.entry.worker, &self.state, &self.links, decided)
         {
             // Boxed: most must see nothing.
             Box::pin(self.reach_seeing(kind, fresh, decided)).await
         } else {
             match self.reach(decided).await {
                 // The connection in use was exchanged for one that has proven nothing.
-                Ok(reached) if may_see && awaits_writes(&self.worker, &self.state, &self.links, decided) => {
+                Ok(reached)
+                    if may_see && awaits_writes(&self.entry.worker, &self.state, &self.links, decided) =>
+                {
                     Box::pin(self.see_awaited(kind, decided, reached)).await
                 }
                 reached => reached,
@@ -128,7 +124,7 @@ impl Session {
         if decided.plan.effects.intersects(NEEDS_LAST_ID) {
             self.bring_last_id(kind, decided).await?;
         }
-        let kept = &self.worker.upstream.kept;
+        let kept = &self.entry.worker.upstream.kept;
         let has_to_prepare =
             |command: Command<'_>| self.links.has_to_prepare(kept, &self.state, command, decided);
         if self.io.command(self.state.identity.capabilities).is_some_and(has_to_prepare)
@@ -187,7 +183,7 @@ impl Session {
     /// Commits the open transaction for the command in the backlog, which is judged anew after
     /// that: it may belong elsewhere.
     async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
-        note_commit(&self.worker, &self.control, &self.state, &mut self.flight);
+        note_commit(&self.entry, &self.state, &mut self.flight);
         let commit = (self.query(b"COMMIT"), Answer::Result);
         match self.internal_query(&[commit]).await? {
             Err(error) => self.refuse_here(kind, &ClientError::CommitUnknown(Box::new(error))).await,
@@ -261,7 +257,7 @@ impl Session {
         self.begin_own(kind);
         let seq = self.skip_command().await?;
         self.reply(seq, payload).await?;
-        self.control.answered_here(&self.worker, &self.links, 0);
+        self.entry.answered_here(&self.links, 0);
         Ok(())
     }
 
@@ -278,7 +274,7 @@ impl Session {
     pub(super) async fn refuse_counted(&mut self, error: &ClientError) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
         self.reply_error(seq, error).await?;
-        self.control.answered_here(&self.worker, &self.links, error.code());
+        self.entry.answered_here(&self.links, error.code());
         Ok(())
     }
 }

@@ -80,8 +80,8 @@ use transaction::is_about_transaction;
 impl Session {
     /// Finds out where the command in the backlog goes, and has it run there.
     pub(super) async fn at_shards(&mut self, kind: Kind) -> Result<Phase, Ending> {
-        self.control.set_busy();
-        if !self.worker.has_shards() && !self.links.away.role.has_transaction() {
+        self.entry.control.set_busy();
+        if !self.entry.worker.has_shards() && !self.links.away.role.has_transaction() {
             // There are no sharded tables any more.
             self.leave_shards().await?;
             return Ok(Phase::Reading);
@@ -130,7 +130,7 @@ impl Session {
         let Some((payload, text)) = command.map(|all| (all.payload().to_vec(), all.text().to_vec())) else {
             return self.refuse_long(Kind::Query).await;
         };
-        let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
+        let what = self.entry.worker.routing.borrow_mut().look(&text, self.state.reading());
         if is_about_transaction(what) {
             return self.change_transaction(Kind::Query, what, &text).await;
         }
@@ -159,7 +159,7 @@ impl Session {
             Way::One { branch, is_single }
                 if branch.text.is_none()
                     && !command.defines()
-                    && self.worker.names_at(branch.hostgroup).is_empty() =>
+                    && self.entry.worker.names_at(branch.hostgroup).is_empty() =>
             {
                 self.run_one(command, &branch, is_single).await
             }
@@ -195,7 +195,7 @@ impl Session {
             return self.answer_over(command.kind, &error).await;
         }
         if command.writes() {
-            if let Err(error) = may_write(&self.worker, &self.state, &mut self.links, Place::Home) {
+            if let Err(error) = may_write(&self.entry.worker, &self.state, &mut self.links, Place::Home) {
                 return self.refuse_at_shards(command.kind, &error).await;
             }
             note_written_at_home(&self.state, &mut self.links);
@@ -232,7 +232,7 @@ impl Session {
         self.begin_own(kind);
         self.skip_command().await?;
         self.write_to_client(reply).await?;
-        self.control.answered_here(&self.worker, &self.links, 0);
+        self.entry.answered_here(&self.links, 0);
         Ok(Phase::Over)
     }
 

@@ -17,13 +17,12 @@ use super::flight::Flight;
 use super::links::Links;
 use super::state::{Said, SessionState};
 use super::without_schema::position_of_schema;
-use crate::control::Control;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::Gone;
 use crate::state::gtids::said_to;
 use crate::statement::set_use::{SetOf, set_of};
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 use session::link::Loss;
 use upstream::{
     AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Reply, Setup, part, query,
@@ -38,27 +37,22 @@ impl Session {
         full: Full,
     ) -> Result<Result<(), AcquireError>, Ending> {
         if self.state.here != hostgroup {
-            if may_leave_diagnostics(&self.worker, &self.control, &self.state, &self.links) {
+            if may_leave_diagnostics(&self.entry, &self.state, &self.links) {
                 Box::pin(self.leave_diagnostics()).await?;
             }
-            release_in_use(&self.worker, &self.control, &mut self.state, &mut self.links);
+            release_in_use(&self.entry, &mut self.state, &mut self.links);
             self.state.here = hostgroup;
-            self.control.about.set_hostgroup(hostgroup);
+            self.entry.control.about.set_hostgroup(hostgroup);
             // Of one that was lost before, the next statement hears: this may be another command.
             let was_lost = self.state.transaction.rolled_back.is_some();
-            take_up(&self.worker, &self.control, &mut self.state, &mut self.links, hostgroup).await?;
+            take_up(&self.entry, &mut self.state, &mut self.links, hostgroup).await?;
             if !was_lost && let Some(error) = self.state.transaction.rolled_back.take() {
                 return Ok(Err(AcquireError::Proxy(*error)));
             }
         }
         if let Some(off) = self.links.off()
-            && let Some(error) = lose_backend_for(
-                &self.worker,
-                &self.control,
-                &mut self.state,
-                &mut self.links,
-                Gone::Off(off),
-            )?
+            && let Some(error) =
+                lose_backend_for(&self.entry, &mut self.state, &mut self.links, Gone::Off(off))?
         {
             return Ok(Err(AcquireError::Proxy(error)));
         }
@@ -66,10 +60,10 @@ impl Session {
             .links
             .in_use
             .as_ref()
-            .is_some_and(|backend| leaves(&self.worker, &self.state, &self.links, backend))
+            .is_some_and(|backend| leaves(&self.entry.worker, &self.state, &self.links, backend))
             && let Some(late) = self.links.in_use.take()
         {
-            lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
+            lose_backend(&self.entry, &mut self.state, &mut self.links);
             part(late);
         }
         let is_borrowed = self.links.in_use.is_none();
@@ -112,13 +106,7 @@ impl Session {
                     .enumerate()
                     .find(|(at, reply)| reply.error().is_some() && !(may_lack && Some(*at) == schema_at));
                 if let Some((_, reply)) = refusal {
-                    return Ok(Err(refused_setup(
-                        &self.worker,
-                        &self.control,
-                        &mut self.state,
-                        &mut self.links,
-                        &reply,
-                    )));
+                    return Ok(Err(refused_setup(&self.entry, &mut self.state, &mut self.links, &reply)));
                 }
             }
         }
@@ -132,15 +120,15 @@ impl Session {
         let schema_at = position_of_schema(&missing);
         for said in &missing {
             match said {
-                Said::Schema(_) => self.worker.note_at_server(Kind::InitDb),
+                Said::Schema(_) => self.entry.worker.note_at_server(Kind::InitDb),
                 Said::Statement(text) if set_of(text) == SetOf::Names => {
-                    self.worker.counts.note(Counter::ServerSetNames);
+                    self.entry.worker.counts.note(Counter::ServerSetNames);
                 }
                 Said::Statement(_) | Said::Option(_) | Said::Tracking(_) => {}
             }
         }
         let commands: Vec<_> = missing.into_iter().map(|said| (said.purpose(), self.command(said))).collect();
-        if may_send_ahead(&self.worker, &self.state, &self.links, &self.flight, &commands) {
+        if may_send_ahead(&self.entry.worker, &self.state, &self.links, &self.flight, &commands) {
             self.links.set_applied(self.state.version());
             let setup = Setup::new(Vec::new(), commands, self.state.identity.capabilities, None);
             if let Some(link) = self.links.connection_mut() {
@@ -160,19 +148,13 @@ impl Session {
             .enumerate()
             .find(|(at, reply)| reply.error().is_some_and(refused) && !(may_lack && Some(*at) == schema_at));
         if let Some((_, reply)) = refusal {
-            return Ok(Err(refused_setup(
-                &self.worker,
-                &self.control,
-                &mut self.state,
-                &mut self.links,
-                &reply,
-            )));
+            return Ok(Err(refused_setup(&self.entry, &mut self.state, &mut self.links, &reply)));
         }
         self.links.set_applied(self.state.version());
         if let Some(backend) = &self.links.in_use {
             let (server, user) = (backend.server().id(), &self.state.identity.account.user.name);
             for (payload, _) in &commands {
-                self.worker.upstream.accepted.note(server, user, payload);
+                self.entry.worker.upstream.accepted.note(server, user, payload);
             }
         }
         Ok(Ok(()))
@@ -198,14 +180,13 @@ impl Session {
 }
 
 /// The connection in use is in use no more.
-fn release_in_use(worker: &Worker, control: &Control, state: &mut SessionState, links: &mut Links) {
+fn release_in_use(entry: &Entry, state: &mut SessionState, links: &mut Links) {
     links.note_ran(state);
-    let is_free = shares(worker, control, state, state.here)
-        && links.pin(state).is_none()
-        && links.is_as_it_seems(state);
+    let is_free =
+        shares(entry, state, state.here) && links.pin(state).is_none() && links.is_as_it_seems(state);
     if let Some(backend) = links.in_use.take() {
         if is_free {
-            make_one_idle(worker, control, state, links, backend);
+            make_one_idle(entry, state, links, backend);
         } else {
             links.away.others.push(backend);
         }
@@ -216,43 +197,36 @@ fn release_in_use(worker: &Worker, control: &Control, state: &mut SessionState, 
 /// Takes the connection to this hostgroup that was released, if there is one and its server
 /// has not closed it.
 async fn take_up(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     hostgroup: u32,
 ) -> Result<(), Ending> {
     let Some(mut other) = links.take_other(hostgroup) else {
-        take_back(worker, control, state, links);
-        control.about.set_backend(links.in_use.as_ref());
+        take_back(entry, state, links);
+        entry.control.about.set_backend(links.in_use.as_ref());
         return Ok(());
     };
     let input = poll_fn(|cx| Poll::Ready(other.connection_mut().poll_input(cx))).await;
     if input.is_ready() {
-        return lose_other(worker, control, state, &other, Gone::Closed);
+        return lose_other(entry, state, &other, Gone::Closed);
     }
     state.set_status(other.connection().state().status);
-    control.about.set_backend(Some(&other));
+    entry.control.about.set_backend(Some(&other));
     links.in_use = Some(other);
     Ok(())
 }
 
 /// A command that sets the connection in use up was refused. The connection is closed, unless
 /// the session needs it or shares none: nothing may hold one that others could use.
-fn refused_setup(
-    worker: &Worker,
-    control: &Control,
-    state: &mut SessionState,
-    links: &mut Links,
-    reply: &Reply,
-) -> AcquireError {
-    worker.upstream.accepted.clear();
+fn refused_setup(entry: &Entry, state: &mut SessionState, links: &mut Links, reply: &Reply) -> AcquireError {
+    entry.worker.upstream.accepted.clear();
     if links.loss(state) == Loss::Nothing
-        && shares(worker, control, state, state.here)
+        && shares(entry, state, state.here)
         && let Some(backend) = links.in_use.take()
     {
         part(backend);
-        lose_backend(worker, control, state, links);
+        lose_backend(entry, state, links);
     }
     AcquireError::Server(reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec())
 }

@@ -76,14 +76,14 @@ impl Session {
         let seq = self.skip_command().await?;
         let packets = result(seq, columns, rows, self.state.status, self.state.identity.capabilities);
         self.write_to_client(&packets).await?;
-        self.control.answered_here(&self.worker, &self.links, 0);
+        self.entry.answered_here(&self.links, 0);
         Ok(())
     }
 
     /// Explains the statement in the backlog that begins `from` bytes behind the beginning of its
     /// text.
     async fn explain_route(&mut self, from: usize) -> Result<Option<Explanation>, Ending> {
-        if self.worker.has_shards() {
+        if self.entry.worker.has_shards() {
             return Box::pin(self.explain_shards(from)).await;
         }
         Ok(self.explain_backlog(from))
@@ -93,26 +93,26 @@ impl Session {
     pub(super) fn explain_backlog(&self, from: usize) -> Option<Explanation> {
         let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole)?;
         let session = self.links.session(&self.state);
-        let at = circumstances(&self.worker, &self.state, &session, asked(command, 0), false);
+        let at = circumstances(&self.entry.worker, &self.state, &session, asked(command, 0), false);
         self.explain(command.text().get(from..)?, true, &at)
     }
 
     /// What becomes of `text`, and why; nothing if it is no statement.
     pub(super) fn explain(&self, text: &[u8], is_whole: bool, at: &Circumstances<'_>) -> Option<Explanation> {
-        let shared = &self.worker.shared;
+        let shared = &self.entry.worker.shared;
         let candidates = |hostgroup| {
             let bound = self.links.bound_to(&self.state, hostgroup).map(|one| vec![one]);
             bound.unwrap_or_else(|| candidates(&shared.upstream.pool, hostgroup, shared.uptime()))
         };
-        let routing = self.worker.routing.borrow();
+        let routing = self.entry.worker.routing.borrow();
         let must_see = |verdict: &Verdict, hostgroup| {
-            let settings = self.worker.settings();
+            let settings = self.entry.worker.settings();
             let is_looked_at = !settings.is_writer(hostgroup) && at.session.transaction != Some(hostgroup);
             if !is_looked_at {
                 return None;
             }
-            let writes = explain_writes(&self.worker, &self.state, verdict, hostgroup);
-            let fresh = self.worker.fresh_for(&self.state, verdict);
+            let writes = explain_writes(&self.entry.worker, &self.state, verdict, hostgroup);
+            let fresh = self.entry.worker.fresh_for(&self.state, verdict);
             if fresh.is_none() && writes.is_none() {
                 return None;
             }

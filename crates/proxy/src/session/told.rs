@@ -33,7 +33,7 @@ impl Session {
         if let Some(link) = self.links.state_mut() {
             self.state.note_told(settings.unwrap_or_default(), link);
         }
-        note_own_limit(&self.worker, &self.control, &self.state, &self.links);
+        note_own_limit(&self.entry, &self.state, &self.links);
         Ok(())
     }
 }

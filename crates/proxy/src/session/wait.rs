@@ -42,7 +42,7 @@ impl Session {
         if !runs(kind) {
             return Ok(Vec::new());
         }
-        let settings = self.worker.settings();
+        let settings = self.entry.worker.settings();
         let ordered = orders.and_then(|orders| orders.verdict.delay).unwrap_or_default();
         let delay = settings.variables.default_query_delay.saturating_add(ordered);
         let of_rules = orders.map(|orders| settings.limits.of(&orders.verdict)).unwrap_or_default();
@@ -55,17 +55,18 @@ impl Session {
         }
         self.release_to_wait();
         self.show_waiting();
-        self.control.delayed.set(true);
+        self.entry.control.delayed.set(true);
         let longest = settings.variables.connect_timeout_server_max;
         let begun = Instant::now();
         let waited = {
             let waiting = pin!(places(delay, &limits, longest));
-            while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, waiting).await?
+            while_waiting(&self.entry.control, &mut self.io.sock, self.state.identity.capabilities, waiting)
+                .await?
         };
-        self.control.delayed.set(false);
+        self.entry.control.delayed.set(false);
         self.state.trace(|trace| trace.add(Part::Queue, begun.elapsed()));
-        self.control.end_running(&self.worker, &self.links);
-        take_back(&self.worker, &self.control, &mut self.state, &mut self.links);
+        self.entry.end_running(&self.links);
+        take_back(&self.entry, &mut self.state, &mut self.links);
         match waited.unwrap_or_else(|| Err(ClientError::Interrupted)) {
             Ok(places) => Ok(places),
             Err(error) => Err(self.refuse_here(kind, &error).await.into()),

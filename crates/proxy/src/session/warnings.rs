@@ -32,7 +32,7 @@ impl Session {
         for reply in replies {
             let rows = reply.rows().into_iter().flatten();
             rows.filter_map(warning)
-                .for_each(|warning| log_warning(&self.control, &self.state, &warning, warned));
+                .for_each(|warning| log_warning(&self.entry.control, &self.state, &warning, warned));
         }
         Ok(())
     }

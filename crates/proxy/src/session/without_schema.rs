@@ -49,7 +49,7 @@ impl Session {
         }
         if let Some(backend) = self.links.in_use.take() {
             part(backend);
-            lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
+            lose_backend(&self.entry, &mut self.state, &mut self.links);
         }
         self.go_in_schema(hostgroup, Full::TryAgain).await
     }

@@ -78,7 +78,7 @@ impl Session {
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup();
-        if self.worker.shared.upstream.pool.works(hostgroup, self.worker.shared.uptime()) {
+        if self.entry.worker.shared.upstream.pool.works(hostgroup, self.entry.worker.shared.uptime()) {
             return Err(self.unreached(why, decided).await);
         }
         match self.without_writer(decided) {
@@ -124,7 +124,7 @@ impl Session {
             Err(why) => {
                 // The client is in its transaction as before.
                 if let Some(backend) = self.links.in_use.take() {
-                    lose_backend(&self.worker, &self.control, &mut self.state, &mut self.links);
+                    lose_backend(&self.entry, &mut self.state, &mut self.links);
                     part(backend);
                 }
                 self.state.status = status;
@@ -155,7 +155,7 @@ impl Session {
         if is_bound || account.listener.is_some() || decided.hostgroup() != writer {
             return Without::Waits;
         }
-        let routing = self.worker.routing.borrow();
+        let routing = self.entry.worker.routing.borrow();
         let routes = routing.routes();
         let Some(reader) = routes.pairs.reader(writer).filter(|_| routes.split_on) else {
             return Without::Waits;
@@ -185,7 +185,8 @@ impl Session {
             }
             Some(_) => false,
         };
-        let works = || self.worker.shared.upstream.pool.works(reader, self.worker.shared.uptime());
+        let works =
+            || self.entry.worker.shared.upstream.pool.works(reader, self.entry.worker.shared.uptime());
         if is_for_reader && works() { Without::Reader(reader) } else { Without::Waits }
     }
 

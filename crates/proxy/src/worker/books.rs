@@ -105,6 +105,13 @@ impl Worker {
     }
 }
 
+/// Where a session runs: its worker, and what others see of the session and want of it.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) worker: Rc<Worker>,
+    pub(crate) control: Rc<Control>,
+}
+
 /// A session in its worker's books.
 #[derive(Debug)]
 pub(crate) struct Registered {

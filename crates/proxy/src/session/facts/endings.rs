@@ -1,6 +1,5 @@
 //! What a client is told whose session ends, or loses a server.
 
-use crate::control::Control;
 use crate::counted::note_own_error;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -10,7 +9,7 @@ use crate::session::flight::Flight;
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::sock::garbled;
-use crate::worker::Worker;
+use crate::worker::Entry;
 use session::link::Loss;
 use upstream::Backend;
 use upstream::Progress;
@@ -22,62 +21,48 @@ use wire::packet;
 /// The session ends in an answer. Between two packets of it the client can be told why; within
 /// one, anything said would look like a part of it.
 pub(in crate::session) fn told_if(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     reply: Progress,
     error: &ClientError,
 ) -> Ending {
-    if reply.is_between_packets {
-        told(worker, control, state, error, reply.next_seq)
-    } else {
-        Ending::Silent
-    }
+    if reply.is_between_packets { told(entry, state, error, reply.next_seq) } else { Ending::Silent }
 }
 
 /// The session ends with this error.
-pub(in crate::session) fn told(
-    worker: &Worker,
-    control: &Control,
-    state: &SessionState,
-    error: &ClientError,
-    seq: u8,
-) -> Ending {
-    note_own_error(worker, control, error);
+pub(in crate::session) fn told(entry: &Entry, state: &SessionState, error: &ClientError, seq: u8) -> Ending {
+    note_own_error(&entry.worker, &entry.control, error);
     Ending::tell(error, seq, state.identity.capabilities)
 }
 
 /// Reading from the client has failed. What is not the protocol it is told, in the place of the
 /// answer `seq`.
 pub(in crate::session) fn unreadable(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     error: &std::io::Error,
     seq: u8,
 ) -> Ending {
     match garbled(error) {
-        Some(error) => interrupted(worker, control, state, &ClientError::malformed(error), seq),
+        Some(error) => interrupted(entry, state, &ClientError::malformed(error), seq),
         None => Ending::ClientLeft,
     }
 }
 
 /// The session ends with this error although the client may be in the middle of sending.
 pub(in crate::session) fn interrupted(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     error: &ClientError,
     seq: u8,
 ) -> Ending {
-    note_own_error(worker, control, error);
+    note_own_error(&entry.worker, &entry.control, error);
     Ending::interrupt(error, seq, state.identity.capabilities)
 }
 
 /// A connection that was released is of no use any more.
 pub(in crate::session) fn lose_other(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     other: &Backend,
     gone: Gone,
@@ -89,7 +74,7 @@ pub(in crate::session) fn lose_other(
             state.transaction.rolled_back = Some(Box::new(ClientError::transaction_lost(server, gone)));
         }
         Loss::Session(pin) => {
-            return Err(told(worker, control, state, &ClientError::session_lost(server, gone, pin), 1));
+            return Err(told(entry, state, &ClientError::session_lost(server, gone, pin), 1));
         }
     }
     state.past.remove(Past::IN_TRANSACTION);
@@ -98,13 +83,12 @@ pub(in crate::session) fn lose_other(
 
 /// Reads the backend's error, if it is one, as the last thing that the client hears.
 pub(in crate::session) async fn last_words(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     links: &mut Links,
     answer_seq: Option<u8>,
 ) -> Ending {
-    let error = tokio::time::timeout(LINGER_MAX, links.read_error(worker)).await.ok().flatten();
+    let error = tokio::time::timeout(LINGER_MAX, links.read_error(&entry.worker)).await.ok().flatten();
     let Some(backend) = &links.in_use else { return no_connection() };
     let server = backend.server().endpoint();
     let said = error.as_deref().and_then(|packet| error_text(packet.get(HEADER_LEN..)?));
@@ -112,16 +96,16 @@ pub(in crate::session) async fn last_words(
     tracing::warn!(%server, said, "a server spoke out of turn; the session ends");
     match (error, answer_seq) {
         (Some(packet), _) => Ending::Say { packets: packet.into_boxed_slice(), linger: answer_seq.is_some() },
-        (None, Some(seq)) => interrupted(worker, control, state, &ClientError::server_lost(server), seq),
+        (None, Some(seq)) => interrupted(entry, state, &ClientError::server_lost(server), seq),
         (None, None) => Ending::Silent,
     }
 }
 
 /// A statement is over, unless it was refused and may be said again: then it goes on, and only
 /// its server rests.
-pub(in crate::session) fn pause_or_end(worker: &Worker, control: &Control, links: &Links, flight: &Flight) {
+pub(in crate::session) fn pause_or_end(entry: &Entry, links: &Links, flight: &Flight) {
     match (&flight.refused, &links.in_use) {
-        (None, _) => control.end_running(worker, links),
+        (None, _) => entry.end_running(links),
         (Some(_), Some(backend)) => backend.connection().note_answered(),
         (Some(_), None) => {}
     }

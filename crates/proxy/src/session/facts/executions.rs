@@ -13,7 +13,7 @@ use crate::session::route::NEEDS_LAST_ID;
 use crate::session::state::prepared::{NO_MODES, Prepared, Preparing};
 use crate::session::state::{Past, SessionState};
 use crate::statement::kill::PreparedKill;
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 use command::Command;
 use session::change::Change;
 use session::places::Came;
@@ -217,8 +217,7 @@ pub(in crate::session) fn needs_only_its_statement(
 
 /// What is kept of a statement that is prepared.
 pub(in crate::session) fn preparing(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     text: &[u8],
@@ -229,7 +228,7 @@ pub(in crate::session) fn preparing(
         state.past |= Past::PREPARED_KILL;
     }
     let moves =
-        !worker.has_one_way(state) || worker.logs() || shares(worker, control, state, decided.hostgroup());
+        !entry.worker.has_one_way(state) || entry.worker.logs() || shares(entry, state, decided.hostgroup());
     let (digest, mut change) = (decided.digest(), decided.change.take());
     if let Some(change) = change.as_mut().filter(|_| state.identity.keeps_definitions()) {
         change.without_definitions();
@@ -238,14 +237,14 @@ pub(in crate::session) fn preparing(
         link.note_prepared(change.as_deref());
     }
     let shown = |digest| {
-        let new = || worker.digest_text(digest, text, decided);
-        worker.counts.digests.text(digest).unwrap_or_else(new)
+        let new = || entry.worker.digest_text(digest, text, decided);
+        entry.worker.counts.digests.text(digest).unwrap_or_else(new)
     };
     let digest_text = digest.map(shown).unwrap_or_default();
     let (modes, meaning) = state.meaning_at(links.at(decided.hostgroup())).unzip();
-    let text = worker.texts.keep(text);
+    let text = entry.worker.texts.keep(text);
     let entry = text.as_ref().and_then(|text| {
-        let Worker { ledger, texts, .. } = worker;
+        let Worker { ledger, texts, .. } = &*entry.worker;
         ledger.entry(&state.caller, text, digest.unwrap_or(0), texts)
     });
     Preparing {

@@ -1,13 +1,12 @@
 //! Connections that a session gives up, and those that it loses.
 
-use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::facts::endings::{interrupted, told};
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::sock::Input;
-use crate::worker::Worker;
+use crate::worker::Entry;
 use session::link::Loss;
 use std::task::Context;
 use std::task::Poll;
@@ -17,14 +16,9 @@ use wire::StatusFlags;
 
 /// Those to whom the connection in use is promised do not get it, nor can the session keep it
 /// if they have sent something over it: they look for other ones.
-pub(in crate::session) fn break_promise(
-    worker: &Worker,
-    control: &Control,
-    state: &mut SessionState,
-    links: &mut Links,
-) {
+pub(in crate::session) fn break_promise(entry: &Entry, state: &mut SessionState, links: &mut Links) {
     if links.is_promised() {
-        lose_backend(worker, control, state, links);
+        lose_backend(entry, state, links);
     } else if let Some(link) = links.connection_mut() {
         link.drop_batch();
     }
@@ -33,28 +27,26 @@ pub(in crate::session) fn break_promise(
 /// While no command comes: checks whether the backend closes, or sends something although no
 /// command runs. It is of no use any more then.
 pub(in crate::session) fn poll_idle_backend<T>(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     cx: &mut Context<'_>,
 ) -> Poll<Result<T, Ending>> {
     match links.in_use.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
         None | Some(Poll::Pending) => {}
-        Some(Poll::Ready(input)) => lose_idle_backend(worker, control, state, links, input)?,
+        Some(Poll::Ready(input)) => lose_idle_backend(entry, state, links, input)?,
     }
     Poll::Pending
 }
 
 /// Finds out without waiting whether the server of the connection in use has closed it.
 pub(in crate::session) fn look_at_server(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
 ) -> Result<(), Ending> {
     match links.connection_mut().and_then(Connection::input) {
-        Some(input) => lose_idle_backend(worker, control, state, links, input),
+        Some(input) => lose_idle_backend(entry, state, links, input),
         None => Ok(()),
     }
 }
@@ -62,8 +54,7 @@ pub(in crate::session) fn look_at_server(
 /// The client has reset its connection: of what was at other servers nothing is left, either.
 /// The connection in use may have what a reset does not take back, and is closed then.
 pub(in crate::session) fn was_reset(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     closes: bool,
@@ -79,29 +70,27 @@ pub(in crate::session) fn was_reset(
     }
     if closes && let Some(backend) = links.in_use.take() {
         part(backend);
-        lose_backend(worker, control, state, links);
+        lose_backend(entry, state, links);
     }
 }
 
 /// Between two commands: the server of the connection in use has closed it, or has sent
 /// something although no command runs.
 pub(in crate::session) fn lose_idle_backend(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     input: Input,
 ) -> Result<(), Ending> {
     match links.loss(state) {
         Loss::Session(_) if input == Input::Bytes => Err(Ending::BackendSpoke { answer_seq: None }),
-        loss => give_up_backend(worker, control, state, links, loss, Gone::Closed),
+        loss => give_up_backend(entry, state, links, loss, Gone::Closed),
     }
 }
 
 /// Between two commands: the connection in use is of no use any more.
 pub(in crate::session) fn give_up_backend(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     loss: Loss,
@@ -116,20 +105,19 @@ pub(in crate::session) fn give_up_backend(
             state.transaction.rolled_back = Some(Box::new(error));
         }
         Loss::Session(pin) => {
-            return Err(told(worker, control, state, &ClientError::session_lost(server, gone, pin), 1));
+            return Err(told(entry, state, &ClientError::session_lost(server, gone, pin), 1));
         }
     }
-    lose_backend(worker, control, state, links);
+    lose_backend(entry, state, links);
     // That it was idle before counts on.
-    control.note_transaction(worker.now(), state.in_transaction());
+    entry.control.note_transaction(entry.worker.now(), state.in_transaction());
     Ok(())
 }
 
 /// The connection in use is of no use any more, and a command of the client waits for it: what
 /// is to be said to the client if a transaction is lost with it.
 pub(in crate::session) fn lose_backend_for(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     gone: Gone,
@@ -140,32 +128,21 @@ pub(in crate::session) fn lose_backend_for(
         Loss::Nothing => None,
         Loss::Transaction => Some(ClientError::transaction_lost(server, gone)),
         Loss::Session(pin) => {
-            return Err(interrupted(
-                worker,
-                control,
-                state,
-                &ClientError::session_lost(server, gone, pin),
-                1,
-            ));
+            return Err(interrupted(entry, state, &ClientError::session_lost(server, gone, pin), 1));
         }
     };
-    lose_backend(worker, control, state, links);
+    lose_backend(entry, state, links);
     Ok(error)
 }
 
 /// The backend in use is of no use any more. What the session has set stays, and is said at the
 /// next one.
-pub(in crate::session) fn lose_backend(
-    worker: &Worker,
-    control: &Control,
-    state: &mut SessionState,
-    links: &mut Links,
-) {
+pub(in crate::session) fn lose_backend(entry: &Entry, state: &mut SessionState, links: &mut Links) {
     links.drop_in_use();
-    control.about.set_backend(None);
+    entry.control.about.set_backend(None);
     state.set_status(state.status & OF_SESSION);
     state.past.remove(Past::IN_TRANSACTION);
-    control.set_pin(None, worker.now());
+    entry.control.set_pin(None, entry.worker.now());
 }
 
 /// The status flags that follow from what a session has set: they do not end with a connection.

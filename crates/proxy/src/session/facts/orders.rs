@@ -2,7 +2,7 @@
 
 use super::leases::give_up_backend;
 use super::sharing::take_back;
-use crate::control::{Control, Signal};
+use crate::control::Signal;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::kill::{Shot, StandIn, Victim, kill, kill_for_stranger};
@@ -13,7 +13,7 @@ use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::statement::Kill;
 use crate::statement::kill::What;
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 use pool::Explained;
 use pool::Off;
 use pool::Reason;
@@ -27,45 +27,39 @@ use upstream::Target;
 use wire::Capabilities;
 
 /// The session waits for its client from now on, in the middle of a command.
-pub(in crate::session) fn set_slow(worker: &Worker, control: &Control, state: &SessionState, links: &Links) {
-    control.set_slow(worker.now(), has_transaction(state, links));
+pub(in crate::session) fn set_slow(entry: &Entry, state: &SessionState, links: &Links) {
+    entry.control.set_slow(entry.worker.now(), has_transaction(state, links));
 }
 
 /// The client may have set how long it may be idle.
 #[cold]
-pub(in crate::session) fn note_own_limit(
-    worker: &Worker,
-    control: &Control,
-    state: &SessionState,
-    links: &Links,
-) {
+pub(in crate::session) fn note_own_limit(entry: &Entry, state: &SessionState, links: &Links) {
     let seconds = state.wait_timeout();
     let is_mysql = links.in_use.as_ref().is_some_and(|backend| !backend.connection().is_mariadb());
-    control.set_own_limit(seconds, is_mysql);
-    worker.look_in(Duration::from_secs(seconds.unwrap_or(u32::MAX).into()));
+    entry.control.set_own_limit(seconds, is_mysql);
+    entry.worker.look_in(Duration::from_secs(seconds.unwrap_or(u32::MAX).into()));
 }
 
 /// Does what others want killed here. `running` says whether the client is in the middle of a
 /// command.
 pub(in crate::session) fn be_killed(
-    worker: &Rc<Worker>,
-    control: &Rc<Control>,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     running: bool,
 ) -> Result<(), Ending> {
     if links.in_use.is_none() && !running {
         // The server that has the connection decides whether another user may kill the session.
-        take_back(worker, control, state, links);
+        take_back(entry, state, links);
     }
-    let number = control.statement();
-    for request in control.take_mail() {
+    let number = entry.control.statement();
+    for request in entry.control.take_mail() {
         match &links.in_use {
             Some(backend) if number.is_some() || request.stranger.is_some() => {
-                be_killed_at_server(worker, control, state, backend, request);
+                be_killed_at_server(entry, state, backend, request);
             }
             None if !running && request.stranger.is_some() => {
-                ask_stand_in(worker, control, state, request);
+                ask_stand_in(entry, state, request);
             }
             _ => drop(killed_without_server(request, state.identity.capabilities, running)?),
         }
@@ -77,39 +71,37 @@ pub(in crate::session) fn be_killed(
 /// nothing.
 #[inline]
 pub(in crate::session) fn obey(
-    worker: &Rc<Worker>,
-    control: &Rc<Control>,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     running: bool,
 ) -> Result<(), Ending> {
-    let is_wanted = control.has_mail() || control.signal() != Signal::None;
-    if is_wanted { obey_signal(worker, control, state, links, running) } else { Ok(()) }
+    let is_wanted = entry.control.has_mail() || entry.control.signal() != Signal::None;
+    if is_wanted { obey_signal(entry, state, links, running) } else { Ok(()) }
 }
 
 /// What a signal means.
 #[cold]
 pub(in crate::session) fn obey_signal(
-    worker: &Rc<Worker>,
-    control: &Rc<Control>,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     running: bool,
 ) -> Result<(), Ending> {
-    if control.has_mail() {
-        be_killed(worker, control, state, links, running)?;
+    if entry.control.has_mail() {
+        be_killed(entry, state, links, running)?;
     }
     let in_transaction = has_transaction(state, links);
-    match control.signal() {
+    match entry.control.signal() {
         Signal::None => Ok(()),
         Signal::Drain if running || in_transaction => Ok(()),
         // With sequence id 1 it is what the client reads as the answer to its next command.
-        Signal::Drain => Err(told(worker, control, state, &ClientError::Shutdown, 1)),
+        Signal::Drain => Err(told(entry, state, &ClientError::Shutdown, 1)),
         Signal::Kill if running => Ok(()),
-        Signal::Kill => Err(told(worker, control, state, &ClientError::ConnectionKilled, 1)),
-        Signal::Stop if !running => Err(told(worker, control, state, &ClientError::Shutdown, 1)),
-        Signal::Timeout if !running && control.tells_timeout() => {
-            Err(told(worker, control, state, &ClientError::IdleTooLong, 1))
+        Signal::Kill => Err(told(entry, state, &ClientError::ConnectionKilled, 1)),
+        Signal::Stop if !running => Err(told(entry, state, &ClientError::Shutdown, 1)),
+        Signal::Timeout if !running && entry.control.tells_timeout() => {
+            Err(told(entry, state, &ClientError::IdleTooLong, 1))
         }
         Signal::Stop | Signal::Timeout => Err(Ending::Silent),
     }
@@ -118,63 +110,55 @@ pub(in crate::session) fn obey_signal(
 /// Before a command is sent: closes the connections to servers that are off, or ends the
 /// session with the reason if it cannot do without one.
 pub(in crate::session) fn leave_servers_off(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
 ) -> Result<(), Ending> {
     if !links.away.role.is_inner() {
         // The inner sessions of a client have one flag.
-        control.heed_recall();
-        leave_shards_off(worker, control, state, links)?;
+        entry.control.heed_recall();
+        leave_shards_off(entry, state, links)?;
     }
     let is_off = |other: &Backend| other.server().is_off();
     while let Some(at) = links.away.others.iter().position(is_off) {
         let other = links.away.others.swap_remove(at);
         let gone = Gone::Off(other.server().off().unwrap_or(Off::Configured));
-        lose_other(worker, control, state, &other, gone)?;
+        lose_other(entry, state, &other, gone)?;
     }
     match links.off() {
-        Some(off) => give_up_backend(worker, control, state, links, links.loss(state), Gone::Off(off)),
+        Some(off) => give_up_backend(entry, state, links, links.loss(state), Gone::Off(off)),
         None => Ok(()),
     }
 }
 
 /// Servers were switched off: inner sessions leave them, as this one does.
 pub(in crate::session) fn leave_shards_off(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     links: &mut Links,
 ) -> Result<(), Ending> {
     for inner in links.away.role.inner_sessions() {
-        leave_servers_off(
-            &inner.session.worker,
-            &inner.session.control,
-            &mut inner.session.state,
-            &mut inner.session.links,
-        )?;
+        leave_servers_off(&inner.session.entry, &mut inner.session.state, &mut inner.session.links)?;
     }
-    control.note_transaction(worker.now(), has_transaction(state, links));
+    entry.control.note_transaction(entry.worker.now(), has_transaction(state, links));
     Ok(())
 }
 
 /// Has what runs on `backend` killed there.
 pub(in crate::session) fn be_killed_at_server(
-    worker: &Rc<Worker>,
-    control: &Rc<Control>,
+    entry: &Entry,
     state: &SessionState,
     backend: &Backend,
     request: Request,
 ) {
     let is_own = request.stranger.is_none();
     if is_own && request.kill.what == What::Connection {
-        control.send(Signal::Kill);
+        entry.control.send(Signal::Kill);
     }
-    let Some(shot) = shot(worker, state, backend, request.kill, request.stranger.as_deref()) else {
+    let Some(shot) = shot(&entry.worker, state, backend, request.kill, request.stranger.as_deref()) else {
         return request.answer(if is_own { Verdict::Done } else { Verdict::Unknown });
     };
-    let victim = Victim::new(control);
+    let victim = Victim::new(&entry.control);
     if is_own {
         spawn_local(kill(shot, victim, request));
     } else {
@@ -184,13 +168,8 @@ pub(in crate::session) fn be_killed_at_server(
 
 /// Has a server asked whether another user may kill this session, which has no connection to
 /// one. Without a server that cannot be checked: the answer is [`Verdict::Unknown`].
-pub(in crate::session) fn ask_stand_in(
-    worker: &Rc<Worker>,
-    control: &Rc<Control>,
-    state: &SessionState,
-    request: Request,
-) {
-    let shared = &worker.shared;
+pub(in crate::session) fn ask_stand_in(entry: &Entry, state: &SessionState, request: Request) {
+    let shared = &entry.worker.shared;
     let servers = shared.upstream.pool.explain(state.here, shared.uptime());
     // Whether it is full does not matter.
     let is_there = |one: &Explained<Target>| {
@@ -202,13 +181,13 @@ pub(in crate::session) fn ask_stand_in(
     };
     let on_its_own = |who| state.identity.for_own_use(shared.connection_id(), who);
     let stand_in = StandIn {
-        worker: Rc::clone(worker),
+        worker: Rc::clone(&entry.worker),
         target: server.server.endpoint().clone(),
         identity: on_its_own(None),
         stranger: on_its_own(Some(stranger)),
-        seat: control.seat(),
+        seat: entry.control.seat(),
     };
-    spawn_local(stand_in.ask(Victim::new(control), request));
+    spawn_local(stand_in.ask(Victim::new(&entry.control), request));
 }
 
 /// The same for one KILL. Without a server it cannot be checked whether another user may kill: the

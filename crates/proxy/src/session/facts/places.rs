@@ -7,7 +7,7 @@ use crate::session::links::Links;
 use crate::session::pipelined::work_at;
 use crate::session::state::SessionState;
 use crate::users::Options;
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 use command::Command;
 use route::AccessMode;
 use session::link::Loss;
@@ -45,21 +45,16 @@ pub(in crate::session) fn is_left_behind(worker: &Worker, state: &SessionState, 
 }
 
 /// Whether sessions share the connections to this hostgroup.
-pub(in crate::session) fn shares(
-    worker: &Worker,
-    control: &Control,
-    state: &SessionState,
-    hostgroup: u32,
-) -> bool {
-    let settings = worker.settings();
+pub(in crate::session) fn shares(entry: &Entry, state: &SessionState, hostgroup: u32) -> bool {
+    let settings = entry.worker.settings();
     settings.variables.multiplexing
         && settings.shares(hostgroup)
-        && !worker.is_draining()
+        && !entry.worker.is_draining()
         // A KILL that is on its way must not hit another session.
-        && !control.is_held()
-        && !control.is_aimed_at()
-        && !control.has_mail()
-        && !is_fast_forward(worker, state)
+        && !entry.control.is_held()
+        && !entry.control.is_aimed_at()
+        && !entry.control.has_mail()
+        && !is_fast_forward(&entry.worker, state)
 }
 
 /// This is the backend in use from now on. Whether it was opened for that.
@@ -81,8 +76,7 @@ pub(in crate::session) fn take_found(
 
 /// What is behind the tables of a statement, if that is not nothing, and matters.
 pub(in crate::session) fn unseen_behind(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     decided: &Decided,
     text: &[u8],
@@ -92,9 +86,9 @@ pub(in crate::session) fn unseen_behind(
     let matters = has_tables
         && decided.target().is_some()
         && !decided.is_believed()
-        && worker.settings().judge_tables
-        && shares(worker, control, state, decided.hostgroup());
-    if matters { worker.behind(state, decided, text) } else { None }
+        && entry.worker.settings().judge_tables
+        && shares(entry, state, decided.hostgroup());
+    if matters { entry.worker.behind(state, decided, text) } else { None }
 }
 
 /// Whether the backend in use is where it goes, and knows what the client has set.

@@ -1,6 +1,5 @@
 //! What is counted, logged, traced and copied of statements.
 
-use crate::control::Control;
 use crate::counted::is_question;
 use crate::counts::Counter;
 use crate::mirror::Copy;
@@ -14,7 +13,7 @@ use crate::session::state::SessionState;
 use crate::session::upload::Upload;
 use crate::state::trackers::told_in;
 use crate::statement::set_use::{SetOf, set_of};
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 use command::Command;
 use observe::digests::Place;
 use observe::rows::NO_HOSTGROUP;
@@ -54,8 +53,7 @@ pub(in crate::session) fn note_statement_over(worker: &Worker, state: &SessionSt
 /// Where a command is counted that the backend in use gets; nothing if it is no statement to be
 /// executed.
 pub(in crate::session) fn place(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     command: Command<'_>,
     decided: &Decided,
@@ -64,17 +62,17 @@ pub(in crate::session) fn place(
     match command.kind {
         Kind::Query => {
             let digest = decided.digest()?;
-            worker.know_who(state);
-            let (worker, text) = (worker, command.text());
-            worker.followed.begin(&worker.shared.cache, control.id(), &state.caller, digest, text);
+            entry.worker.know_who(state);
+            let (worker, text) = (&entry.worker, command.text());
+            worker.followed.begin(&worker.shared.cache, entry.control.id(), &state.caller, digest, text);
             let who = state.who.as_ref()?;
-            let text = || worker.digest_text(digest, text, decided);
-            worker.counts.digests.enter(who, hostgroup, digest, text)
+            let text = || entry.worker.digest_text(digest, text, decided);
+            entry.worker.counts.digests.enter(who, hostgroup, digest, text)
         }
         Kind::StmtExecute | Kind::StmtBulkExecute => {
             // It may have been prepared before digests were switched off.
-            worker.routing.borrow().routes().digests.as_ref()?;
-            worker.know_who(state);
+            entry.worker.routing.borrow().routes().digests.as_ref()?;
+            entry.worker.know_who(state);
             let who = state.who.as_ref()?;
             let id = command.statement()?;
             let what = state.prepared.as_ref()?.executed(id)?;
@@ -82,7 +80,7 @@ pub(in crate::session) fn place(
                 return None;
             }
             let text = || Arc::clone(&what.digest_text);
-            worker.counts.digests.enter(who, hostgroup, what.digest?, text)
+            entry.worker.counts.digests.enter(who, hostgroup, what.digest?, text)
         }
         _ => None,
     }
@@ -90,25 +88,24 @@ pub(in crate::session) fn place(
 
 /// Where a command is counted that the query cache answers.
 pub(in crate::session) fn place_of_hit(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     command: Command<'_>,
     decided: &Decided,
 ) -> Option<Place> {
     let digest = decided.digest()?;
-    worker.know_who(state);
+    entry.worker.know_who(state);
     if command.kind == Kind::Query {
-        let (worker, text) = (worker, command.text());
-        worker.followed.begin(&worker.shared.cache, control.id(), &state.caller, digest, text);
+        let (worker, text) = (&entry.worker, command.text());
+        worker.followed.begin(&worker.shared.cache, entry.control.id(), &state.caller, digest, text);
     }
     let who = state.who.as_ref()?;
     let prepared = || state.prepared.as_ref()?.get(command.statement()?);
     let text = || match prepared().filter(|_| command.kind == Kind::StmtExecute) {
         Some(prepared) => Arc::clone(&prepared.what.digest_text),
-        None => worker.digest_text(digest, command.text(), decided),
+        None => entry.worker.digest_text(digest, command.text(), decided),
     };
-    worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
+    entry.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
 }
 
 /// Takes note of what a reply to an internal query tells.
@@ -138,20 +135,19 @@ pub(in crate::session) fn collect(worker: &Worker, state: &mut SessionState, rep
 /// The same for a command that is sent to the backend, of which some bytes may not have come
 /// yet.
 pub(in crate::session) fn begin_sent(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     measured: Measured,
     command: Command<'_>,
 ) {
     let payload = command.payload();
     let missing = (command.payload_len() as usize).saturating_sub(payload.len());
-    control.begin_running(worker, measured, state.shown(worker, command));
-    control.running.note_missing(missing);
+    entry.begin_running(measured, state.shown(&entry.worker, command));
+    entry.control.running.note_missing(missing);
     if measured.kind == Kind::StmtExecute && missing == 0 {
-        control.running.keep_execution(&worker.shown, payload);
+        entry.control.running.keep_execution(&entry.worker.shown, payload);
     }
-    control.running.set_statement(state.executed_id(command));
+    entry.control.running.set_statement(state.executed_id(command));
 }
 
 /// Has a copy of the command run that is being sent, if its rules want one. Of one that is so
@@ -197,28 +193,26 @@ pub(in crate::session) fn mirror(
 /// Takes note of a command that is sent.
 #[inline]
 pub(in crate::session) fn note_traced(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     command: Command<'_>,
     decided: &Decided,
 ) {
-    if worker.is_tracing() {
-        control.running.trace(worker.traced(state, command, Some(decided)));
+    if entry.worker.is_tracing() {
+        entry.control.running.trace(entry.worker.traced(state, command, Some(decided)));
     }
 }
 
 /// The same of a command that no server gets.
 #[inline]
 pub(in crate::session) fn note_traced_here(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     command: Command<'_>,
     decided: Option<&Decided>,
 ) {
-    if worker.is_tracing() {
-        control.running.trace(worker.traced(state, command, decided));
+    if entry.worker.is_tracing() {
+        entry.control.running.trace(entry.worker.traced(state, command, decided));
     }
 }
 
@@ -226,16 +220,15 @@ pub(in crate::session) fn note_traced_here(
 /// left out: some have no reply, and the note would belong to the next command.
 #[inline]
 pub(in crate::session) fn note_traced_wait(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     command: Command<'_>,
     since: Instant,
 ) {
-    if worker.is_tracing() && is_question(command.kind) {
-        let known = worker.traced(state, command, None);
+    if entry.worker.is_tracing() && is_question(command.kind) {
+        let known = entry.worker.traced(state, command, None);
         let waiting = Traced { waiting_since: Some(since), ..known };
-        control.running.trace(waiting);
+        entry.control.running.trace(waiting);
     }
 }
 
@@ -259,8 +252,7 @@ pub(in crate::session) fn place_here(
 /// Counts a command that the backend gets. Of a long one the beginning is there. One that was
 /// `paused` was counted as one of the client's before.
 pub(in crate::session) fn measure(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &Links,
     command: Command<'_>,
@@ -272,10 +264,10 @@ pub(in crate::session) fn measure(
         Some(paused) => Measured { statement: paused.measured.statement, ..Measured::plain(kind) },
         None if decided.is_counted => Measured::plain(kind),
         None => {
-            worker.note_ruling(state, command, decided);
-            worker.note_sighting(state, command, decided);
-            worker.note_uncached(decided);
-            control.measure_as(worker, command, decided.plan.statement())
+            entry.worker.note_ruling(state, command, decided);
+            entry.worker.note_sighting(state, command, decided);
+            entry.worker.note_uncached(decided);
+            entry.measure_as(command, decided.plan.statement())
         }
     };
     if is_question(kind)
@@ -283,12 +275,12 @@ pub(in crate::session) fn measure(
     {
         backend.connection().note_query();
     }
-    let place = place(worker, control, state, command, decided);
+    let place = place(entry, state, command, decided);
     let (digest, log) = (decided.digest(), decided.log());
     let bytes = u32::try_from(command.payload().len()).unwrap_or(u32::MAX);
-    worker.note_at_server(kind);
+    entry.worker.note_at_server(kind);
     if own.statement == Some(StatementKind::Set) && set_of(command.text()) == SetOf::Names {
-        worker.counts.note(Counter::ServerSetNames);
+        entry.worker.counts.note(Counter::ServerSetNames);
     }
     Measured { digest, log, place, bytes, ..own }
 }

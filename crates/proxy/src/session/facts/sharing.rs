@@ -9,7 +9,7 @@ use crate::session::facts::places::{is_left_behind, shares};
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::state::Pin;
-use crate::worker::Worker;
+use crate::worker::Entry;
 use session::link::Loss;
 use session::tier::Tier;
 use upstream::Backend;
@@ -20,31 +20,29 @@ use wire::StatusFlags;
 /// to a server at which others are not.
 #[inline]
 pub(in crate::session) fn stay_with_others(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     links: &Links,
 ) -> Result<(), Ending> {
-    if state.identity.tier == Tier::Client { Ok(()) } else { judge_server(worker, control, state, links) }
+    if state.identity.tier == Tier::Client { Ok(()) } else { judge_server(entry, state, links) }
 }
 
 pub(in crate::session) fn judge_server(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     links: &Links,
 ) -> Result<(), Ending> {
     let Some(backend) = &links.in_use else { return Ok(()) };
-    let (shared, hostgroup) = (&worker.shared, backend.server().hostgroup());
+    let (shared, hostgroup) = (&entry.worker.shared, backend.server().hostgroup());
     let is_replica = state.past.contains(Past::REPLICA);
     if !is_replica && !shared.is_followed(hostgroup) {
         return Ok(());
     }
     let Loss::Session(pin) = links.loss(state) else { return Ok(()) };
     let is_of_use = if is_replica {
-        worker.is_any(backend, false) == Some(false) && !worker.has_readers(state, hostgroup)
+        entry.worker.is_any(backend, false) == Some(false) && !entry.worker.has_readers(state, hostgroup)
     } else {
-        state.in_transaction() || !is_left_behind(worker, state, backend)
+        state.in_transaction() || !is_left_behind(&entry.worker, state, backend)
     };
     if is_of_use {
         // The server may have refused.
@@ -53,19 +51,12 @@ pub(in crate::session) fn judge_server(
         }
         return Ok(());
     }
-    Err(told(
-        worker,
-        control,
-        state,
-        &ClientError::session_lost(backend.server().endpoint(), Gone::NotOnly, pin),
-        1,
-    ))
+    Err(told(entry, state, &ClientError::session_lost(backend.server().endpoint(), Gone::NotOnly, pin), 1))
 }
 
 /// Makes a connection idle that nothing binds to the session.
 pub(in crate::session) fn make_one_idle(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     links: &mut Links,
     mut backend: Backend,
@@ -76,33 +67,28 @@ pub(in crate::session) fn make_one_idle(
         let last_id = state.last.results.last_id();
         if !last_id.is_at(backend.connection().serial()) {
             part(backend);
-            return was_lent(control, state, hostgroup);
+            return was_lent(&entry.control, state, hostgroup);
         }
         backend.connection_mut().set_version(0);
     }
-    if !links.make_idle(&worker.upstream, state.identity.peer, state, backend) {
-        was_lent(control, state, hostgroup);
+    if !links.make_idle(&entry.worker.upstream, state.identity.peer, state, backend) {
+        was_lent(&entry.control, state, hostgroup);
     }
 }
 
 /// A command has come: takes back the idle connection.
-pub(in crate::session) fn take_back(
-    worker: &Worker,
-    control: &Control,
-    state: &mut SessionState,
-    links: &mut Links,
-) {
+pub(in crate::session) fn take_back(entry: &Entry, state: &mut SessionState, links: &mut Links) {
     if links.in_use.is_some() {
         return;
     }
     let hostgroup = state.here;
-    if worker.is_time_to_choose() && chooses_anew(worker, control, state, links, hostgroup) {
+    if entry.worker.is_time_to_choose() && chooses_anew(entry, state, links, hostgroup) {
         return;
     }
-    if let Some(is_there) = links.take_back(&worker.upstream, hostgroup) {
+    if let Some(is_there) = links.take_back(&entry.worker.upstream, hostgroup) {
         match links.connection().filter(|_| is_there) {
             Some(link) => state.set_status(link.state().status),
-            None => was_lent(control, state, hostgroup),
+            None => was_lent(&entry.control, state, hostgroup),
         }
     }
 }
@@ -112,48 +98,37 @@ pub(in crate::session) fn take_back(
 /// weights say meanwhile.
 #[cold]
 pub(in crate::session) fn chooses_anew(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     hostgroup: u32,
 ) -> bool {
-    let shared = &worker.shared;
+    let shared = &entry.worker.shared;
     shared.upstream.pool.has_choice(hostgroup, shared.uptime())
-        && makes_way_for_new(worker, control, state, links, hostgroup)
+        && makes_way_for_new(entry, state, links, hostgroup)
 }
 
 /// Parts with the connection in use, to which nothing binds the session: others get it, if it
 /// is as it seems and sessions share any.
-pub(in crate::session) fn leave_backend(
-    worker: &Worker,
-    control: &Control,
-    state: &mut SessionState,
-    links: &mut Links,
-) {
+pub(in crate::session) fn leave_backend(entry: &Entry, state: &mut SessionState, links: &mut Links) {
     links.note_ran(state);
     let hostgroup = state.here;
-    let is_free = may_leave(worker, control, state, links);
+    let is_free = may_leave(entry, state, links);
     if let Some(backend) = links.in_use.take() {
         if is_free {
-            make_one_idle(worker, control, state, links, backend);
+            make_one_idle(entry, state, links, backend);
             links.away.idle.retain(|idle| idle.hostgroup != hostgroup);
         } else {
             part(backend);
         }
     }
-    lose_backend(worker, control, state, links);
+    lose_backend(entry, state, links);
 }
 
 /// Whether others may have the connection in use, and its session need never come back to it.
-pub(in crate::session) fn may_leave(
-    worker: &Worker,
-    control: &Control,
-    state: &SessionState,
-    links: &Links,
-) -> bool {
+pub(in crate::session) fn may_leave(entry: &Entry, state: &SessionState, links: &Links) -> bool {
     let asks = |backend: &Backend| state.last.results.last_id().is_at(backend.connection().serial());
-    shares(worker, control, state, state.here)
+    shares(entry, state, state.here)
         && links.pin(state).is_none()
         && links.is_as_it_seems(state)
         && !links.in_use.as_ref().is_some_and(asks)
@@ -163,65 +138,49 @@ pub(in crate::session) fn may_leave(
 /// is to be new (`create_new_connection`). Whether it may be: one that the session needs is not
 /// left.
 pub(in crate::session) fn makes_way_for_new(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &mut SessionState,
     links: &mut Links,
     hostgroup: u32,
 ) -> bool {
-    if !shares(worker, control, state, hostgroup) || links.has_other(hostgroup) {
+    if !shares(entry, state, hostgroup) || links.has_other(hostgroup) {
         return false;
     }
     if state.here == hostgroup && links.in_use.is_some() {
         links.note_ran(state);
-        let may_leave = may_leave(worker, control, state, links);
+        let may_leave = may_leave(entry, state, links);
         if may_leave {
-            leave_backend(worker, control, state, links);
+            leave_backend(entry, state, links);
         }
         return may_leave;
     }
     let Some((at, ticket)) = links.idle_at(hostgroup) else { return true };
     let last_id = state.last.results.last_id();
     let needs = |backend: &mut Backend| last_id.is_at(backend.connection().serial());
-    let needs_it = worker.upstream.kept.with(ticket, |backend| backend.is_some_and(needs));
+    let needs_it = entry.worker.upstream.kept.with(ticket, |backend| backend.is_some_and(needs));
     if !needs_it {
         links.away.idle.swap_remove(at);
-        was_lent(control, state, hostgroup);
+        was_lent(&entry.control, state, hostgroup);
     }
     !needs_it
 }
 
 /// Whether what the server says of the last statement alone binds the session to the connection
 /// in use.
-pub(in crate::session) fn may_leave_diagnostics(
-    worker: &Worker,
-    control: &Control,
-    state: &SessionState,
-    links: &Links,
-) -> bool {
-    links.has_only_pins(&[Pin::Warnings]) && is_left_to_itself(worker, control, state, links)
+pub(in crate::session) fn may_leave_diagnostics(entry: &Entry, state: &SessionState, links: &Links) -> bool {
+    links.has_only_pins(&[Pin::Warnings]) && is_left_to_itself(entry, state, links)
 }
 
 /// Whether others could have the connection in use, if no pin bound it to the session.
-pub(in crate::session) fn is_left_to_itself(
-    worker: &Worker,
-    control: &Control,
-    state: &SessionState,
-    links: &Links,
-) -> bool {
+pub(in crate::session) fn is_left_to_itself(entry: &Entry, state: &SessionState, links: &Links) -> bool {
     links.in_use.is_some()
         && !links.is_promised()
         && !state.status.contains(StatusFlags::IN_TRANSACTION)
-        && shares(worker, control, state, state.here)
+        && shares(entry, state, state.here)
 }
 
 /// Whether a server is to be asked now what the session has set there.
-pub(in crate::session) fn may_ask_what_is_set(
-    worker: &Worker,
-    control: &Control,
-    state: &SessionState,
-    links: &Links,
-) -> bool {
+pub(in crate::session) fn may_ask_what_is_set(entry: &Entry, state: &SessionState, links: &Links) -> bool {
     let hostgroup = state.here;
     let Some(link) = links.connection() else { return false };
     let pins = &link.state().pins;
@@ -229,7 +188,7 @@ pub(in crate::session) fn may_ask_what_is_set(
         return false;
     }
     // Sessions that have one connection to one server need not know.
-    let matters = shares(worker, control, state, hostgroup) || !worker.has_one_way(state);
+    let matters = shares(entry, state, hostgroup) || !entry.worker.has_one_way(state);
     // The question would take away what the client may ask for, or be told as a part of its
     // transaction.
     let hides = pins.has_any(&[Pin::Warnings, Pin::FoundRows, Pin::Prepare]) || state.in_transaction();

@@ -1,12 +1,11 @@
 //! What a statement writes, as far as cached answers depend on it.
 
-use crate::control::Control;
 use crate::session::decided::Decided;
 use crate::session::facts::cache::tables_of;
 use crate::session::flight::Flight;
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
-use crate::worker::Worker;
+use crate::worker::Entry;
 use cache::Scope;
 use cache::Writing;
 use command::Command;
@@ -16,8 +15,7 @@ use wire::command::Kind;
 
 /// Hashes of the tables that a statement changes; nothing if that is not known.
 pub(in crate::session) fn written(
-    worker: &Worker,
-    control: &Control,
+    entry: &Entry,
     state: &SessionState,
     links: &Links,
     command: Command<'_>,
@@ -33,7 +31,7 @@ pub(in crate::session) fn written(
         kind if kind.is_select() => false,
         _ => return None,
     };
-    if plan.several || plan.effects.contains(Effects::UNKNOWN) || !worker.settings().judge_tables {
+    if plan.several || plan.effects.contains(Effects::UNKNOWN) || !entry.worker.settings().judge_tables {
         return None;
     }
     let text = if command.kind == Kind::Query {
@@ -43,35 +41,31 @@ pub(in crate::session) fn written(
         // A server executes it in the schema in which it was prepared.
         what.text.as_deref().filter(|_| what.modes == state.modes())?
     };
-    let tables = tables_of(worker, text, decided);
+    let tables = tables_of(&entry.worker, text, decided);
     if !links.names_all(state, text, &tables) || names_written && tables.writes.is_empty() {
         return None;
     }
     let writes = if names_written { state.with_schemas(&tables.writes) } else { Vec::new() };
-    let (cache, hostgroup) = (&worker.shared.cache, decided.target()?);
+    let (cache, hostgroup) = (&entry.worker.shared.cache, decided.target()?);
     let reads = state.with_schemas(&tables.reads);
-    let written = cache.catalog.written(worker.sight(state, hostgroup), &cache.versions, writes, &reads);
-    control.want(worker, hostgroup, written.to_ask);
+    let written =
+        cache.catalog.written(entry.worker.sight(state, hostgroup), &cache.versions, writes, &reads);
+    entry.want(hostgroup, written.to_ask);
     written.tables
 }
 
 /// The open transaction is being committed.
-pub(in crate::session) fn note_commit(
-    worker: &Worker,
-    control: &Control,
-    state: &SessionState,
-    flight: &mut Flight,
-) {
-    if state.past.contains(Past::WROTE) && worker.shared.cache.watches_writes() {
-        add_write(worker, control, flight);
+pub(in crate::session) fn note_commit(entry: &Entry, state: &SessionState, flight: &mut Flight) {
+    if state.past.contains(Past::WROTE) && entry.worker.shared.cache.watches_writes() {
+        add_write(entry, flight);
     }
 }
 
-pub(in crate::session) fn add_write(worker: &Worker, control: &Control, flight: &mut Flight) {
-    let scope = match worker.cached.written.borrow().get(&control.id()) {
+pub(in crate::session) fn add_write(entry: &Entry, flight: &mut Flight) {
+    let scope = match entry.worker.cached.written.borrow().get(&entry.control.id()) {
         Some(tables) => Scope::of_write(tables),
         None => Scope::of_unknown_write(),
     };
-    let write = Writing::of_rows(&worker.shared.cache, scope);
+    let write = Writing::of_rows(&entry.worker.shared.cache, scope);
     flight.begin().taps.add_write(write);
 }

@@ -36,14 +36,16 @@ impl Session {
         tables: Vec<TableName>,
     ) -> Result<Phase, Ending> {
         let branches = scattered.branches;
-        if let Some(error) = refused_scatter(&self.worker, &self.state, &mut self.links, command, &branches) {
+        if let Some(error) =
+            refused_scatter(&self.entry.worker, &self.state, &mut self.links, command, &branches)
+        {
             return self.refuse_at_shards(command.kind, &error).await;
         }
-        if let Some(id) = self.worker.shared.ddl.stopped_of(&tables) {
+        if let Some(id) = self.entry.worker.shared.ddl.stopped_of(&tables) {
             return self.refuse_at_shards(command.kind, &stopped(id)).await;
         }
         let record = self.record_of(command, &branches, tables).await?;
-        let running = match self.worker.shared.ddl.begin(record).await {
+        let running = match self.entry.worker.shared.ddl.begin(record).await {
             Ok(running) => running,
             Err(why) => {
                 let error = ClientError::not_sharded("a definition of a table of several nodes", &why);
@@ -51,12 +53,12 @@ impl Session {
             }
         };
         let seq = self.skip_command().await?;
-        self.control.begin_running(&self.worker, Measured::plain(command.kind), &command.text);
+        self.entry.begin_running(Measured::plain(command.kind), &command.text);
         let mut replies = Vec::new();
         let mut is_refused = false;
         for (number, branch) in branches.iter().enumerate() {
             running.note(number, State::Asked, "").await;
-            let reply = if killed_here(&self.control, self.state.identity.capabilities, true)? {
+            let reply = if killed_here(&self.entry.control, self.state.identity.capabilities, true)? {
                 // No server has heard of it.
                 ClientError::Interrupted.to_packet(1, self.state.identity.capabilities)
             } else {
@@ -97,7 +99,7 @@ impl Session {
         branches: &[Branch],
         tables: Vec<TableName>,
     ) -> Result<Record, Ending> {
-        let settings = self.worker.settings();
+        let settings = self.entry.worker.settings();
         let table = tables.first().zip(settings.shards.as_deref());
         let table = table.and_then(|((schema, name), layout)| layout.table(schema, name));
         let mut steps = Vec::with_capacity(branches.len());
@@ -142,11 +144,12 @@ impl Session {
         let source = |(session, branch): (usize, &Branch)| Source {
             hostgroup: branch.hostgroup,
             session,
-            names: self.worker.names_at(branch.hostgroup),
+            names: self.entry.worker.names_at(branch.hostgroup),
             rows: Vec::new(),
         };
         let sources: Vec<_> = branches.iter().take(replies.len()).enumerate().map(source).collect();
-        let mut merged = Replies::new(plain_reply(&self.worker, &self.state, Replied::Result, seq), sources);
+        let mut merged =
+            Replies::new(plain_reply(&self.entry.worker, &self.state, Replied::Result, seq), sources);
         for (number, reply) in replies.iter().enumerate() {
             merged.feed(number, reply);
             merged.close(number);
@@ -154,7 +157,7 @@ impl Session {
         let mut packets = Vec::new();
         merged.drain(&mut packets);
         self.write_to_client(&packets).await?;
-        self.control.end_running(&self.worker, &self.links);
+        self.entry.end_running(&self.links);
         let last = replies.len().checked_sub(1).and_then(|last| branches.get(last));
         self.links.note_scattered(
             &mut self.state,

@@ -27,9 +27,9 @@ impl Session {
     ) -> Result<(), Ending> {
         let current = String::from_utf8_lossy(self.state.schema_of(command)).into_owned();
         for (schema, name) in planner::plan::tables(tree, &command.text, &current) {
-            let now = self.worker.shared.uptime();
+            let now = self.entry.worker.shared.uptime();
             let Some(table) = layout.table(&schema, &name) else { continue };
-            if self.worker.shards.wants(&schema, &name, now) {
+            if self.entry.worker.shards.wants(&schema, &name, now) {
                 self.learn_definition(layout, table).await?;
             }
         }
@@ -42,22 +42,24 @@ impl Session {
         let mut found = Vec::new();
         for (number, node) in table.nodes().iter().take(NODES_ASKED_MAX).enumerate() {
             let definition = self.definition_of(node).await?;
-            if !self.worker.is_current(layout) {
+            if !self.entry.worker.is_current(layout) {
                 // What is known belongs to another one.
                 return Ok(());
             }
-            let now = self.worker.shared.uptime();
-            if number == 0 && self.worker.shards.renew(&table.schema, &table.name, definition.table(), now) {
+            let now = self.entry.worker.shared.uptime();
+            if number == 0
+                && self.entry.worker.shards.renew(&table.schema, &table.name, definition.table(), now)
+            {
                 return Ok(());
             }
             found.push(definition);
         }
         let defined: Vec<&TableDefinition> = found.iter().filter_map(Answer::table).collect();
         let findings = check(layout, table, &found);
-        self.worker.shared.findings.log(&table.schema, &table.name, &findings);
-        let catalog = &self.worker.shards;
+        self.entry.worker.shared.findings.log(&table.schema, &table.name, &findings);
+        let catalog = &self.entry.worker.shards;
         let known = Known::of(&defined, &catalog.collations());
-        let now = self.worker.shared.uptime();
+        let now = self.entry.worker.shared.uptime();
         // Rows that bring their ids need no sequence; others are refused one by one.
         let matters = findings.iter().find(|finding| finding.problem.stops_writes());
         catalog.learn(&table.schema, &table.name, known, matters.map(ToString::to_string), now);
@@ -81,7 +83,7 @@ impl Session {
         };
         let Some(definition) = definition else { return Ok(Answer::NoTable) };
         loop {
-            let unknown = self.worker.shards.collations().unknown(&definition);
+            let unknown = self.entry.worker.shards.collations().unknown(&definition);
             if unknown.is_empty() {
                 return Ok(Answer::Table(definition));
             }
@@ -97,7 +99,7 @@ impl Session {
                 );
                 return Ok(Answer::Table(definition));
             }
-            self.worker.shards.learn_collations(learned);
+            self.entry.worker.shards.learn_collations(learned);
         }
     }
 

@@ -29,7 +29,7 @@ impl Session {
         self.complete_front().await?;
         let text = self.io.whole_front().and_then(|payload| payload.get(1..)).map(<[u8]>::to_vec);
         let Some(text) = text else { return self.refuse_long(Kind::StmtPrepare).await };
-        let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
+        let what = self.entry.worker.routing.borrow_mut().look(&text, self.state.reading());
         if is_about_transaction(what) {
             // Home says whether it can be prepared. Shards hear of its executions.
             self.links.away.role.shards().statements.note_other();
@@ -38,7 +38,7 @@ impl Session {
         let (branch, context) = match self.sample_of(&text, what).await? {
             Ok(Some(sample)) => sample,
             Ok(None) => {
-                let version = self.worker.shared.definitions.version();
+                let version = self.entry.worker.shared.definitions.version();
                 let shards = self.links.away.role.shards();
                 shards.prepared_at.get_or_insert(version);
                 shards.statements.note_other();
@@ -50,7 +50,9 @@ impl Session {
         let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await?;
         let (serial, modes) = (inner.serial, inner.session.state.modes());
         self.links.put_inner(inner);
-        if let Some(error) = error_of(&as_prepared(&self.worker, &self.state, &reply, branch.hostgroup, 0)) {
+        if let Some(error) =
+            error_of(&as_prepared(&self.entry.worker, &self.state, &reply, branch.hostgroup, 0))
+        {
             return self.answer_over(Kind::StmtPrepare, &error).await;
         }
         let (id, params) = prepared(&reply).unwrap_or_default();
@@ -64,7 +66,7 @@ impl Session {
                 ClientError::not_sharded("a prepared statement more", "the session has all that it may have");
             return self.refuse_at_shards(Kind::StmtPrepare, &error).await;
         };
-        let reply = as_prepared(&self.worker, &self.state, &reply, hostgroup, id);
+        let reply = as_prepared(&self.entry.worker, &self.state, &reply, hostgroup, id);
         self.give_reply(Kind::StmtPrepare, &reply).await
     }
 
@@ -154,7 +156,7 @@ impl Session {
             let error = ClientError::not_sharded("values sent in parts", "they are longer than 1 MiB");
             return self.refuse_at_shards(Kind::StmtExecute, &error).await;
         }
-        let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
+        let what = self.entry.worker.routing.borrow_mut().look(&text, self.state.reading());
         let (kind, execution) = (Kind::StmtExecute, Some((id, values)));
         self.run_in_context(Command { kind, payload, text, what, execution, context }).await
     }
@@ -215,7 +217,7 @@ impl Session {
         let open = cursor.and_then(|(serial, known_as)| Some((self.take_inner_of(serial)?, known_as)));
         let Some((mut inner, known_as)) = open else {
             if kind == Kind::StmtFetch {
-                let is_mariadb = self.worker.shared.says_mariadb().await;
+                let is_mariadb = self.entry.worker.shared.says_mariadb().await;
                 return self.refuse_at_shards(kind, &ClientError::NoCursor { id, is_mariadb }).await;
             }
             let ok = crate::client::login::ok(self.state.identity.capabilities, self.state.status);

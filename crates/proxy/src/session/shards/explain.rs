@@ -20,7 +20,7 @@ impl Session {
         let of = |part: Option<&[u8]>| part.unwrap_or_default().to_vec();
         let payload = of(command.map(|command| command.payload()));
         let text = of(command.and_then(|command| command.text().get(from..)));
-        let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
+        let what = self.entry.worker.routing.borrow_mut().look(&text, self.state.reading());
         let command = Command::query(payload, text, what);
         let Some((plan, rows)) = self.explained(&command).await? else {
             return Ok(self.explain_backlog(from));
@@ -31,7 +31,8 @@ impl Session {
                 let inner = self.take_inner(branch.hostgroup);
                 let text = branch.text.as_deref().unwrap_or(&command.text);
                 let session = inner.session.links.session(&inner.session.state);
-                let at = circumstances(&inner.session.worker, &inner.session.state, &session, None, false);
+                let at =
+                    circumstances(&inner.session.entry.worker, &inner.session.state, &session, None, false);
                 let explanation = inner.session.explain(text, true, &at);
                 self.links.put_inner(inner);
                 explanation
@@ -51,11 +52,13 @@ impl Session {
 
     /// The plan of a command, and the plan as rows; nothing if there are no sharded tables.
     async fn explained(&mut self, command: &Command) -> Result<Option<(Plan, Vec<Row>)>, Ending> {
-        let settings = self.worker.settings();
+        let settings = self.entry.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
         let Some(charset) = self.state.charset.of_text(&command.text) else { return Ok(None) };
-        let Some(read) = read_settings(&self.worker, &self.state, charset).await else { return Ok(None) };
-        let mut tree = self.worker.shards.take_tree();
+        let Some(read) = read_settings(&self.entry.worker, &self.state, charset).await else {
+            return Ok(None);
+        };
+        let mut tree = self.entry.worker.shards.take_tree();
         let explained = if tree.read(&command.text, &read).is_ok() {
             self.learn_definitions(command, &tree, layout).await?;
             self.with_request(command, &tree, read, layout, &[], |request, asker| {
@@ -69,7 +72,7 @@ impl Session {
         } else {
             None
         };
-        self.worker.shards.put_tree(tree);
+        self.entry.worker.shards.put_tree(tree);
         Ok(explained)
     }
 }

@@ -22,7 +22,7 @@ impl Session {
     /// A `COM_FIELD_LIST` is in the backlog: a node of its table answers.
     pub(super) async fn list_fields(&mut self) -> Result<Phase, Ending> {
         self.complete_front().await?;
-        let Some((node, payload)) = listed_at(&self.worker, &self.io, &self.state) else {
+        let Some((node, payload)) = listed_at(&self.entry.worker, &self.io, &self.state) else {
             return Ok(self.links.stay_home());
         };
         let mut packet = Vec::new();
@@ -32,7 +32,8 @@ impl Session {
         let reply = inner.session.ask_packet(packet).await?;
         // Warnings that it may have left would keep the connection from others.
         inner.session.ask(NOTHING).await?;
-        let reply = fields(&reply, &self.worker.names_at(node.hostgroup), self.state.identity.capabilities);
+        let reply =
+            fields(&reply, &self.entry.worker.names_at(node.hostgroup), self.state.identity.capabilities);
         self.give_reply(Kind::FieldList, &reply).await
     }
 }

@@ -29,10 +29,10 @@ impl Session {
         tables: Vec<TableName>,
         defines: bool,
     ) -> Result<Result<Pass<'g>, Barred>, Ending> {
-        let longest = self.worker.settings().variables.connect_timeout_server_max;
+        let longest = self.entry.worker.settings().variables.connect_timeout_server_max;
         let waiting = pin!(timeout(longest, pass(gates, tables, defines)));
         let passed =
-            while_waiting(&self.control, &mut self.io.sock, self.state.identity.capabilities, waiting)
+            while_waiting(&self.entry.control, &mut self.io.sock, self.state.identity.capabilities, waiting)
                 .await?;
         let pass = match passed {
             Some(Ok(pass)) => pass,
@@ -43,7 +43,7 @@ impl Session {
                 return Ok(Err(Barred::Refused(error)));
             }
         };
-        let defined = self.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
+        let defined = self.entry.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
         let is_outdated = !defines && self.links.away.role.shards().planned_at != defined;
         Ok(if is_outdated { Err(Barred::Outdated) } else { Ok(pass) })
     }

@@ -74,7 +74,7 @@ impl Session {
         numbered: Numbered<'_>,
         count: usize,
     ) -> Result<Result<Vec<u64>, Reason>, Ending> {
-        let source = self.worker.shared.sequences.get(numbered.sequence);
+        let source = self.entry.worker.shared.sequences.get(numbered.sequence);
         let deadline = Instant::now() + IDS_WAIT_MAX;
         loop {
             let answered = source.answered().notified();
@@ -174,7 +174,7 @@ impl Session {
         numbered: Numbered<'_>,
         largest: u64,
     ) -> Result<Result<(), Reason>, Ending> {
-        let source = self.worker.shared.sequences.get(numbered.sequence);
+        let source = self.entry.worker.shared.sequences.get(numbered.sequence);
         let deadline = Instant::now() + IDS_WAIT_MAX;
         // A counter that is not there yet begins behind the rows that are there.
         while !source.is_known() {

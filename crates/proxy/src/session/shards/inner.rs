@@ -116,7 +116,7 @@ impl Session {
         if let Some(gtids) = &mut state.gtids {
             gtids.own = own.map(Own::for_inner);
         }
-        let (worker, control) = (Rc::clone(&self.worker), Rc::clone(&self.control));
+        let (worker, control) = (Rc::clone(&self.entry.worker), Rc::clone(&self.entry.control));
         let io = Io::new(no_client(), Vec::new());
         let mut session = Self::of((worker, control), io, state, None, self.flight.beside());
         session.links.away.role = Role::inner();
@@ -228,7 +228,7 @@ impl Inner {
     /// Has it run a statement of which the client hears nothing, whatever runs beside it. The
     /// reply, as packets.
     pub(super) async fn ask(&mut self, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        self.session.control.attach().await;
+        self.session.entry.control.attach().await;
         self.session.ask(text).await
     }
 
@@ -245,7 +245,7 @@ impl Inner {
 
 /// The schema at a hostgroup that stands for a client's schema, if one does.
 fn schema_at(outer: &Session, schema: &[u8], hostgroup: u32) -> Option<Box<[u8]>> {
-    let settings = outer.worker.settings();
+    let settings = outer.entry.worker.settings();
     let logical = std::str::from_utf8(schema).ok()?;
     let physical = settings.shards.as_ref()?.schema_at(logical, hostgroup)?;
     Some(physical.as_bytes().into())

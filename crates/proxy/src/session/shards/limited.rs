@@ -45,11 +45,14 @@ impl Session {
         tables: Vec<TableName>,
     ) -> Result<Phase, Ending> {
         let branches: Vec<_> = limited.changes.iter().map(|change| change.filled(b"")).collect();
-        if let Some(error) = refused_scatter(&self.worker, &self.state, &mut self.links, command, &branches) {
+        if let Some(error) =
+            refused_scatter(&self.entry.worker, &self.state, &mut self.links, command, &branches)
+        {
             return self.refuse_at_shards(command.kind, &error).await;
         }
-        let moment = depends_on_time(&self.worker, &self.state, command.what, &tables).then(Moment::now);
-        let shared = Arc::clone(&self.worker.shared);
+        let moment =
+            depends_on_time(&self.entry.worker, &self.state, command.what, &tables).then(Moment::now);
+        let shared = Arc::clone(&self.entry.worker.shared);
         let _pass = match self.pass_gates(&shared.gates, tables, false).await? {
             Ok(pass) => pass,
             Err(barred) => return self.is_barred(command.kind, barred).await,
@@ -86,15 +89,15 @@ impl Session {
         if let Err(error) = self.add_branches(runners, command, &scattered).await? {
             return Ok(Err(error));
         }
-        let what = what(&self.worker, &self.state, command, scattered, 0);
+        let what = what(&self.entry.worker, &self.state, command, scattered, 0);
         let protocol = what.protocol;
         let mut relay =
             Relay::keeping(Replies::new(what, std::mem::take(&mut runners.sources)), KEYS_BYTES_MAX);
-        self.control.begin_running(&self.worker, Measured::plain(command.kind), &command.text);
-        self.control.begin_statement();
+        self.entry.begin_running(Measured::plain(command.kind), &command.text);
+        self.entry.control.begin_statement();
         self.relay_scatter(&mut relay, runners, true).await?;
-        self.control.end_statement();
-        self.control.end_running(&self.worker, &self.links);
+        self.entry.control.end_statement();
+        self.entry.end_running(&self.links);
         let warnings = match relay.scatter().over().map(|over| over.outcome.end) {
             Some(End::Ok { warnings, .. }) => Some(warnings),
             _ => None,
@@ -150,9 +153,9 @@ impl Session {
             }
         }
         let seq = self.skip_command().await?;
-        self.control.begin_running(&self.worker, Measured::plain(command.kind), &command.text);
+        self.entry.begin_running(Measured::plain(command.kind), &command.text);
         let first = branches.first().map_or(0, |branch| branch.hostgroup);
-        let what = what(&self.worker, &self.state, command, branches.clone().into(), seq);
+        let what = what(&self.entry.worker, &self.state, command, branches.clone().into(), seq);
         let mut merged = Replies::new(what, sources);
         for (number, reply) in replies.iter().enumerate() {
             merged.feed(number, reply);
@@ -160,7 +163,7 @@ impl Session {
         }
         runners.unit.hide_from(&mut merged);
         let mut relay = Relay::holding(merged);
-        let worker = Rc::clone(&self.worker);
+        let worker = Rc::clone(&self.entry.worker);
         poll_fn(|cx| relay.poll_reply(cx, &mut [], &mut self.io.sock, &mut worker.net.scratch.borrow_mut()))
             .await?;
         let (branches_run, may_set_id, is_killed) = (branches.len(), false, false);
@@ -192,11 +195,18 @@ impl Session {
             Err(error) => return Ok(Err(error)),
         };
         // A KILL of this session is one of the turn that it waits for.
-        runner.inner.session.control = Rc::clone(&self.control);
+        runner.inner.session.entry.control = Rc::clone(&self.entry.control);
         let packets = match runner.open().await? {
             Ok(()) => {
-                packets_for(&self.worker, &self.state, &mut self.links, &mut runner.inner, command, branch)
-                    .await?
+                packets_for(
+                    &self.entry.worker,
+                    &self.state,
+                    &mut self.links,
+                    &mut runner.inner,
+                    command,
+                    branch,
+                )
+                .await?
             }
             Err(error) => Err(error),
         };
@@ -205,9 +215,9 @@ impl Session {
             Err(error) => Err(error),
         };
         // All end at the same time, each with a statement of its own.
-        runner.inner.session.control = self.control.control_of_part();
+        runner.inner.session.entry.control = self.entry.control.control_of_part();
         runners.all.push(runner);
-        Ok(reply.map(|reply| (self.worker.source(branch.hostgroup, number), reply)))
+        Ok(reply.map(|reply| (self.entry.worker.source(branch.hostgroup, number), reply)))
     }
 }
 

@@ -57,11 +57,12 @@ impl Session {
         load: &Load,
         tables: Vec<TableName>,
     ) -> Result<Phase, Ending> {
-        if let Some(error) = refused_load(&self.worker, &self.state, &mut self.links, command, load) {
+        if let Some(error) = refused_load(&self.entry.worker, &self.state, &mut self.links, command, load) {
             return self.refuse_at_shards(command.kind, &error).await;
         }
-        let moment = depends_on_time(&self.worker, &self.state, command.what, &tables).then(Moment::now);
-        let shared = Arc::clone(&self.worker.shared);
+        let moment =
+            depends_on_time(&self.entry.worker, &self.state, command.what, &tables).then(Moment::now);
+        let shared = Arc::clone(&self.entry.worker.shared);
         // A file streams to all copies at once. What else changes them in this process waits: it
         // would come to them in another order.
         let is_alone = load.counts == Counts::Same;
@@ -115,7 +116,7 @@ impl Session {
         mut runners: Runners,
     ) -> Result<Phase, Ending> {
         let seq = self.skip_command().await?;
-        self.control.begin_running(&self.worker, Measured::plain(command.kind), &command.text);
+        self.entry.begin_running(Measured::plain(command.kind), &command.text);
         let mut loading = Loading {
             file: File::new(seq),
             feeds: Feeds::new(std::mem::take(&mut runners.sockets)),
@@ -127,13 +128,14 @@ impl Session {
             (load.branches.first().map_or(0, |branch| branch.hostgroup), load.branches.len());
         let sources = std::mem::take(&mut runners.sources);
         let controls = runners.controls();
-        self.control.begin_statement();
+        self.entry.control.begin_statement();
         let unit = runners.unit;
         let (relay, is_killed) = {
             let mut runs: Vec<_> = runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
             let uploaded = self.split_file(&mut loading, &mut runs, &controls).await;
             let seq = loading.file.next_seq();
-            let mut replies = Replies::new(what(&self.worker, &self.state, command, scattered, seq), sources);
+            let mut replies =
+                Replies::new(what(&self.entry.worker, &self.state, command, scattered, seq), sources);
             let sockets = loading.feeds.into_sockets(&mut replies);
             unit.hide_from(&mut replies);
             let mut relay = Relay::holding(replies);
@@ -150,7 +152,7 @@ impl Session {
             };
             (relay, is_killed)
         };
-        self.control.end_statement();
+        self.entry.control.end_statement();
         let seq = loading.file.next_seq();
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
         let refused = match loading.splitting.refused() {
@@ -172,7 +174,7 @@ impl Session {
         };
         runners.end_unit(false).await?;
         self.reply_error(seq, &error).await?;
-        self.control.answered_here(&self.worker, &self.links, error.code());
+        self.entry.answered_here(&self.links, error.code());
         self.put_runners(runners).await?;
         Ok(Phase::Over)
     }
@@ -183,7 +185,7 @@ impl Session {
         load: &Load,
         largest: Option<u64>,
     ) -> Result<Option<ClientError>, Ending> {
-        let settings = self.worker.settings();
+        let settings = self.entry.worker.settings();
         let Some((layout, ids)) = settings.shards.as_deref().zip(load.ids(largest)) else { return Ok(None) };
         Ok(self.raise_ids(layout, &ids).await?.err())
     }
@@ -197,7 +199,7 @@ impl Session {
     ) -> Result<bool, Ending> {
         let uploaded = poll_fn(|cx| {
             poll_all(runs, cx);
-            if poll_killed(&self.control, &mut self.io, &self.state, cx)? {
+            if poll_killed(&self.entry.control, &mut self.io, &self.state, cx)? {
                 loading.is_killed = true;
                 // A shard that waits takes nothing of the file.
                 for control in controls {
@@ -214,12 +216,12 @@ impl Session {
             self.poll_split(cx, loading).map_ok(|()| loading.is_killed)
         })
         .await;
-        self.control.set_busy();
+        self.entry.control.set_busy();
         uploaded
     }
 
     fn poll_split(&mut self, cx: &mut Context<'_>, loading: &mut Loading<'_>) -> Poll<Result<(), Ending>> {
-        let worker = Rc::clone(&self.worker);
+        let worker = Rc::clone(&self.entry.worker);
         for _ in 0..FILLS_PER_TURN {
             match &mut loading.step {
                 Step::Asking => {
@@ -235,23 +237,21 @@ impl Session {
                     }
                     ready!(self.io.sock.poll_flush(cx))?;
                     // While the client sends it has as much time as an idle one.
-                    set_slow(&self.worker, &self.control, &self.state, &self.links);
+                    set_slow(&self.entry, &self.state, &self.links);
                     loading.step = Step::Sending;
                 }
                 Step::Sending => {
                     ready!(loading.feeds.poll_room(cx));
                     if self.io.backlog.is_empty() {
                         let seq = loading.file.next_seq();
-                        ready!(self.io.poll_more(cx, &worker.net.scratch)).map_err(|error| {
-                            unreadable(&self.worker, &self.control, &self.state, &error, seq)
-                        })?;
-                        set_slow(&self.worker, &self.control, &self.state, &self.links);
+                        ready!(self.io.poll_more(cx, &worker.net.scratch))
+                            .map_err(|error| unreadable(&self.entry, &self.state, &error, seq))?;
+                        set_slow(&self.entry, &self.state, &self.links);
                     }
                     let input = std::mem::take(&mut self.io.backlog);
                     let later = loading.take(&input).map_err(|error| {
                         interrupted(
-                            &self.worker,
-                            &self.control,
+                            &self.entry,
                             &self.state,
                             &ClientError::malformed(error),
                             loading.file.next_seq(),

@@ -29,16 +29,11 @@ impl Session {
     pub(super) async fn heed_lost_shards(&mut self) -> Result<(), Ending> {
         if self.links.away.role.has_transaction() {
             // What a server has closed since then is lost, too.
-            look_at_server(&self.worker, &self.control, &mut self.state, &mut self.links)?;
+            look_at_server(&self.entry, &mut self.state, &mut self.links)?;
             for inner in
                 self.links.away.role.inner_sessions().iter_mut().filter(|one| one.is_in_transaction())
             {
-                look_at_server(
-                    &inner.session.worker,
-                    &inner.session.control,
-                    &mut inner.session.state,
-                    &mut inner.session.links,
-                )?;
+                look_at_server(&inner.session.entry, &mut inner.session.state, &mut inner.session.links)?;
             }
         }
         let inner = self.links.away.role.inner_sessions().iter_mut();
@@ -62,7 +57,7 @@ impl Session {
         if !self.links.away.role.has_transaction() {
             return Ok(false);
         }
-        let settings = self.worker.settings();
+        let settings = self.entry.worker.settings();
         let is_same = match (&self.links.away.role.shards().layout, &settings.shards) {
             (Some(old), Some(new)) => Arc::ptr_eq(old, new) || old.tables() == new.tables(),
             // Only a question of the proxy's own has begun one, where `autocommit` is off.

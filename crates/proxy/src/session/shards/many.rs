@@ -65,7 +65,7 @@ impl Session {
         {
             return self.answer_over(command.kind, &error).await;
         }
-        let shared = Arc::clone(&self.worker.shared);
+        let shared = Arc::clone(&self.entry.worker.shared);
         let tables = std::mem::take(&mut scattered.tables);
         if scattered.branches.len() == 1 && !command.defines() {
             return self.run_branches(command, scattered).await;
@@ -89,7 +89,7 @@ impl Session {
     /// Runs branches, which nothing stands in the way of.
     async fn run_branches(&mut self, command: &Command, scattered: Scattered) -> Result<Phase, Ending> {
         if let Some(error) =
-            refused_scatter(&self.worker, &self.state, &mut self.links, command, &scattered.branches)
+            refused_scatter(&self.entry.worker, &self.state, &mut self.links, command, &scattered.branches)
         {
             return self.refuse_at_shards(command.kind, &error).await;
         }
@@ -150,7 +150,7 @@ impl Session {
         }
         let is_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
         let seq = self.skip_command().await?;
-        self.control.begin_running(&self.worker, Measured::plain(command.kind), &command.text);
+        self.entry.begin_running(Measured::plain(command.kind), &command.text);
         let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
         let ended = Ended {
             seq,
@@ -162,14 +162,14 @@ impl Session {
             rows: std::mem::take(&mut scattered.rows),
             counts: scattered.counts,
         };
-        let what = what(&self.worker, &self.state, command, scattered, seq);
+        let what = what(&self.entry.worker, &self.state, command, scattered, seq);
         let mut replies = Replies::new(what, std::mem::take(&mut runners.sources));
         runners.unit.hide_from(&mut replies);
         let holds = runners.unit != Unit::None;
         let mut relay = if holds { Relay::holding(replies) } else { Relay::new(replies) };
-        self.control.begin_statement();
+        self.entry.control.begin_statement();
         self.relay_scatter(&mut relay, &mut runners, is_open).await?;
-        self.control.end_statement();
+        self.entry.control.end_statement();
         self.conclude(runners, relay, ended).await
     }
 
@@ -182,7 +182,7 @@ impl Session {
     ) -> Result<Phase, Ending> {
         let Ended { seq, first, is_killed, .. } = ended;
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
-        let warnings = self.worker.warnings_of(&mut runners, &ended, relay.scatter().over());
+        let warnings = self.entry.worker.warnings_of(&mut runners, &ended, relay.scatter().over());
         let refused = runners.end_unit(is_done).await?.filter(|_| is_done);
         if let Some(id) = ended.made.filter(|_| is_done && refused.is_none()) {
             // No server has made it: the next that is asked hears of it before.
@@ -196,7 +196,7 @@ impl Session {
         if let Some(End::Err { code }) = relay.scatter().over().map(|over| over.outcome.end) {
             self.state.note_error_code(Some(code));
         }
-        self.control.end_running(&self.worker, &self.links);
+        self.entry.end_running(&self.links);
         for runner in runners.all.iter_mut().filter(|_| ended.may_set_id) {
             self.links.note_last_id(&mut self.state, &mut runner.inner);
         }
@@ -225,7 +225,7 @@ impl Session {
             Err(error) => return Ok(Err(error)),
         };
         let packets =
-            packets_for(&self.worker, &self.state, &mut self.links, &mut runner.inner, command, branch)
+            packets_for(&self.entry.worker, &self.state, &mut self.links, &mut runner.inner, command, branch)
                 .await?;
         let packets = match packets {
             Ok(packets) => packets,
@@ -238,8 +238,8 @@ impl Session {
         runner.queue.push(Io::new(Sock::from(theirs), packets));
         runner.branches.push(runners.sources.len());
         // Killing it is for who reads its reply.
-        runner.inner.session.control = self.control.control_of_part();
-        runners.sources.push(Source { rows, ..self.worker.source(branch.hostgroup, runner.number) });
+        runner.inner.session.entry.control = self.entry.control.control_of_part();
+        runners.sources.push(Source { rows, ..self.entry.worker.source(branch.hostgroup, runner.number) });
         runners.all.push(runner);
         runners.sockets.push(Sock::from(ours));
         Ok(Ok(()))
@@ -288,7 +288,7 @@ impl Session {
         let is_lost = runners.all.iter().any(Runner::is_lost);
         for Runner { mut inner, is_over, .. } in runners.all {
             if !is_over {
-                inner.session.control = Rc::clone(&self.control);
+                inner.session.entry.control = Rc::clone(&self.entry.control);
                 self.links.put_inner(inner);
             }
         }

@@ -45,7 +45,7 @@ impl Session {
         let place = Place::Shard(branch.hostgroup);
         let may_set_id = is_single || command.asks_last_id();
         if command.writes()
-            && let Err(error) = may_write(&self.worker, &self.state, &mut self.links, place)
+            && let Err(error) = may_write(&self.entry.worker, &self.state, &mut self.links, place)
         {
             return self.refuse_at_shards(command.kind, &error).await;
         }
@@ -65,7 +65,7 @@ impl Session {
         let packets = if is_as_it_came {
             Ok(None)
         } else {
-            packets_for(&self.worker, &self.state, &mut self.links, &mut inner, command, branch)
+            packets_for(&self.entry.worker, &self.state, &mut self.links, &mut inner, command, branch)
                 .await?
                 .map(Some)
         };

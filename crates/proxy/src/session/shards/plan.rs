@@ -82,7 +82,7 @@ impl Session {
         {
             return Ok(Way::At(place));
         }
-        let settings = self.worker.settings();
+        let settings = self.entry.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(Way::Home) };
         if what.effects.intersects(Effects::PREPARED) && prepares_table(text, layout) {
             let error = ClientError::not_sharded(
@@ -95,7 +95,9 @@ impl Session {
             let is_home = !names_table(text, layout);
             return Ok(if is_home { Way::Home } else { Way::Refused(of_unknown_charset()) });
         };
-        let Some(now) = read_settings(&self.worker, &self.state, charset).await else { return Ok(Way::Home) };
+        let Some(now) = read_settings(&self.entry.worker, &self.state, charset).await else {
+            return Ok(Way::Home);
+        };
         let read = command.context.as_ref().map_or(now, |context| context.read);
         if read.modes.charset != now.modes.charset && !text.is_ascii() {
             // Its bytes are other characters now.
@@ -104,14 +106,14 @@ impl Session {
         if command.asks_last_id() {
             self.learn_last_id().await?;
         }
-        let defined = self.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
-        self.worker.shards.note_definitions(defined);
+        let defined = self.entry.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
+        self.entry.worker.shards.note_definitions(defined);
         self.links.away.role.shards().planned_at = defined;
         let holds = self.holds(read);
         let known = if is_elsewhere(&self.state, command) {
             None
         } else {
-            self.worker.shards.templates.borrow().find(layout, text, &command.parameters(), holds)
+            self.entry.worker.shards.templates.borrow().find(layout, text, &command.parameters(), holds)
         };
         let way = match known {
             Some(Found::One(branch)) => Way::One { branch, is_single: false },
@@ -141,7 +143,7 @@ impl Session {
         layout: &Arc<Layout>,
     ) -> Result<Way, Ending> {
         let text = &command.text;
-        let mut tree = self.worker.shards.take_tree();
+        let mut tree = self.entry.worker.shards.take_tree();
         let way = match tree.read(text, &read) {
             Ok(_) => {
                 self.learn_definitions(command, &tree, layout).await?;
@@ -157,11 +159,11 @@ impl Session {
         let matters = command.what.several
             || command.what.effects.intersects(MATTERS_TO_SESSION)
             || is_elsewhere(&self.state, command);
-        if !matters && self.worker.is_current(layout) {
+        if !matters && self.entry.worker.is_current(layout) {
             let kept = || self.kept(command, &tree, read, layout, &way);
-            self.worker.shards.templates.borrow_mut().learn(text, self.holds(read), kept);
+            self.entry.worker.shards.templates.borrow_mut().learn(text, self.holds(read), kept);
         }
-        self.worker.shards.put_tree(tree);
+        self.entry.worker.shards.put_tree(tree);
         Ok(way)
     }
 
@@ -242,7 +244,7 @@ impl Session {
     ) -> Option<T> {
         let schema = std::str::from_utf8(self.state.schema_of(command)).ok()?;
         let parameters = command.parameters();
-        let definitions = self.worker.shards.tables();
+        let definitions = self.entry.worker.shards.tables();
         let request = Request {
             sql: &command.text,
             tree,
@@ -254,7 +256,7 @@ impl Session {
             asked: Asked {
                 ids,
                 names_all: is_elsewhere(&self.state, command),
-                ..asked_with(&self.worker, &self.state, &command.text)
+                ..asked_with(&self.entry.worker, &self.state, &command.text)
             },
         };
         Some(use_it(&request, Asker { home: self.state.account.hostgroup(), dialect: read.dialect }))
@@ -274,7 +276,7 @@ impl Session {
         let Some((Seen { plan, cells }, tables)): Option<(Seen, Vec<TableName>)> = planned else {
             return Way::Home;
         };
-        if let Some(wrong) = self.worker.wrong_with(command, &tables) {
+        if let Some(wrong) = self.entry.worker.wrong_with(command, &tables) {
             return Way::Refused(wrong);
         }
         let many = |scattered| Way::Many(Box::new(scattered));
@@ -291,7 +293,7 @@ impl Session {
                 write.branches.pop().map_or(Way::Home, |branch| Way::One { branch, is_single })
             }
             Plan::Write(write) => {
-                let has_time = depends_on_time(&self.worker, &self.state, command.what, &tables);
+                let has_time = depends_on_time(&self.entry.worker, &self.state, command.what, &tables);
                 many(Scattered { tables, has_time, ..write.into() })
             }
             Plan::Limited(limited) => Way::Limited(limited, tables),
@@ -309,17 +311,19 @@ impl Session {
         text: &[u8],
         what: StatementPlan,
     ) -> Result<Result<Option<(Branch, Context)>, ClientError>, Ending> {
-        let settings = self.worker.settings();
+        let settings = self.entry.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(Ok(None)) };
         let Some(charset) = self.state.charset.of_text(text) else {
             return Ok(if names_table(text, layout) { Err(of_unknown_charset()) } else { Ok(None) });
         };
-        let Some(read) = read_settings(&self.worker, &self.state, charset).await else { return Ok(Ok(None)) };
-        let mut tree = self.worker.shards.take_tree();
+        let Some(read) = read_settings(&self.entry.worker, &self.state, charset).await else {
+            return Ok(Ok(None));
+        };
+        let mut tree = self.entry.worker.shards.take_tree();
         let schema = String::from_utf8_lossy(self.state.caller.schema()).into_owned();
         let mut sample = match tree.read(text, &read) {
             Ok(_) => {
-                let tables = self.worker.shards.tables();
+                let tables = self.entry.worker.shards.tables();
                 let request = Request {
                     sql: text,
                     tree: &tree,
@@ -344,7 +348,7 @@ impl Session {
                 sample = Err(error);
             }
         }
-        self.worker.shards.put_tree(tree);
+        self.entry.worker.shards.put_tree(tree);
         let schema = self.state.caller.schema().into();
         let context = Context { schema, read, settings: Rc::clone(self.state.shared_settings()) };
         Ok(sample.map(|sample| sample.map(|branch| (branch, context))))
@@ -352,7 +356,7 @@ impl Session {
 
     /// What a remembered plan holds for, if texts are read like this.
     pub(super) fn holds(&self, read: Settings) -> Holds<'_> {
-        let (schema, now) = (self.state.caller.schema(), self.worker.shared.uptime());
+        let (schema, now) = (self.state.caller.schema(), self.entry.worker.shared.uptime());
         Holds { schema, read, select_limit: self.state.select_limit(), now }
     }
 }

@@ -39,19 +39,20 @@ impl Session {
         (mut sockets, lead): (Vec<Sock>, Option<Rc<Lead>>),
         is_open: bool,
     ) -> Result<(), Ending> {
-        let worker = Rc::clone(&self.worker);
+        let worker = Rc::clone(&self.entry.worker);
         // How the statement ends: nothing as long as the client has no reply.
         let mut ended: Option<Result<(), Ending>> = None;
         let mut is_recalled = false;
         poll_fn(|cx| {
-            if self.control.is_recalled() && !std::mem::replace(&mut is_recalled, true) {
+            if self.entry.control.is_recalled() && !std::mem::replace(&mut is_recalled, true) {
                 for control in controls {
                     control.recall();
                 }
             }
             let is_running = poll_all(runs, cx);
             if ended.is_none() {
-                ended = poll_stop(&self.control, &mut self.io, &self.state, cx, controls).err().map(Err);
+                ended =
+                    poll_stop(&self.entry.control, &mut self.io, &self.state, cx, controls).err().map(Err);
             }
             let scratch = &mut worker.net.scratch.borrow_mut();
             if ended.is_none()

@@ -141,7 +141,7 @@ impl Unit {
 impl Runners {
     /// How each inner session is told to end its part.
     pub(super) fn controls(&self) -> Vec<Rc<Control>> {
-        self.all.iter().map(|runner| Rc::clone(&runner.inner.session.control)).collect()
+        self.all.iter().map(|runner| Rc::clone(&runner.inner.session.entry.control)).collect()
     }
 
     /// Keeps the changes of a statement at all servers, or takes them back. The payload of the
@@ -211,7 +211,7 @@ impl Runner {
     /// payload of the error if not.
     async fn close_moment(&mut self) -> Result<Option<Vec<u8>>, Ending> {
         let session = &mut self.inner.session;
-        look_at_server(&session.worker, &session.control, &mut session.state, &mut session.links)?;
+        look_at_server(&session.entry, &mut session.state, &mut session.links)?;
         if let Some(error) = session.state.transaction.rolled_back.take() {
             return Ok(Some(payload_of(&session.state, &error)));
         }
@@ -219,13 +219,7 @@ impl Runner {
         let refused = moment.end(session).await?.err();
         if refused.is_some() {
             // No other session gets a connection with this time.
-            lose_backend_for(
-                &session.worker,
-                &session.control,
-                &mut session.state,
-                &mut session.links,
-                Gone::Closed,
-            )?;
+            lose_backend_for(&session.entry, &mut session.state, &mut session.links, Gone::Closed)?;
         }
         Ok(refused)
     }
@@ -249,7 +243,7 @@ impl Runner {
     /// Runs the branches.
     pub(super) fn run(&mut self) -> Run<'_> {
         Box::pin(async {
-            self.inner.session.control.attach().await;
+            self.inner.session.entry.control.attach().await;
             let mut queue = std::mem::take(&mut self.queue).into_iter();
             if let Some(lead) = &self.opening.lead
                 && !lead.wait().await
@@ -291,7 +285,7 @@ impl Runner {
             refuse(queue, session.state.identity.capabilities).await;
             session.io = Io::new(no_client(), Vec::new());
             // A KILL that is on its way must not meet the next statement.
-            let control = Rc::clone(&session.control);
+            let control = Rc::clone(&session.entry.control);
             poll_fn(|_| if control.is_held() { Poll::Pending } else { Poll::Ready(()) }).await;
         })
     }

@@ -95,7 +95,8 @@ impl Session {
         text: &[u8],
         what: StatementPlan,
     ) -> Result<Option<ClientError>, Ending> {
-        let (settings, version) = (self.worker.settings(), self.worker.shared.definitions.version());
+        let (settings, version) =
+            (self.entry.worker.settings(), self.entry.worker.shared.definitions.version());
         let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
         if self.links.away.role.shards().prepared_at.is_none_or(|before| before == version) {
             return Ok(None);
@@ -109,7 +110,7 @@ impl Session {
 
     /// Where a statement goes that names no sharded table.
     fn home_of(&self, text: &[u8]) -> u32 {
-        if self.worker.has_one_way(&self.state) {
+        if self.entry.worker.has_one_way(&self.state) {
             return self.state.account.hostgroup();
         }
         let decided = self.judge(text, true, None, false);
@@ -155,11 +156,11 @@ impl Session {
         hostgroup: u32,
         layout: &Layout,
     ) -> Result<Result<Found, ClientError>, Ending> {
-        let version = self.worker.shared.definitions.version();
-        let stored = &self.worker.shards.stored;
+        let version = self.entry.worker.shared.definitions.version();
+        let stored = &self.entry.worker.shards.stored;
         stored.refresh(version);
         let key = (self.state.caller.user().into(), hostgroup, object.clone());
-        if let Some(found) = stored.get(&key, self.worker.shared.uptime()) {
+        if let Some(found) = stored.get(&key, self.entry.worker.shared.uptime()) {
             return Ok(Ok(found));
         }
         let reply = self.ask_at(hostgroup, object.question().as_bytes()).await?;
@@ -171,8 +172,8 @@ impl Session {
         let found = cells(&reply).ok_or(Unreadable).and_then(|rows| Found::of(layout, &rows));
         match found {
             Ok(found) => {
-                let now = self.worker.shared.uptime();
-                self.worker.shards.stored.learn(key, &found, (now, version));
+                let now = self.entry.worker.shared.uptime();
+                self.entry.worker.shards.stored.learn(key, &found, (now, version));
                 Ok(Ok(found))
             }
             Err(why) => Ok(Err(ClientError::not_sharded(&part(), &why.to_string()))),

@@ -56,14 +56,14 @@ impl Session {
     fn known_shard(&mut self, command: Command<'_>, input: &[u8]) -> Option<u32> {
         let is_all = command.is_whole() && command.packet().len() == input.len();
         let is_plain = command.kind == Kind::Query
-            && look(&self.worker, &self.state, &self.links, &self.flight, command) == Look::Plain;
+            && look(&self.entry.worker, &self.state, &self.links, &self.flight, command) == Look::Plain;
         if !is_all || !is_plain || !is_free_of_home(&self.state, &mut self.links) {
             return None;
         }
-        let catalog = &self.worker.shards;
+        let catalog = &self.entry.worker.shards;
         let charset = self.state.charset.of_text(command.payload())?;
         let read = self.state.read_settings_for(catalog.dialect()?, charset);
-        let (settings, shared) = (self.worker.settings(), &self.worker.shared);
+        let (settings, shared) = (self.entry.worker.settings(), &self.entry.worker.shared);
         let layout = settings.shards.as_ref()?;
         catalog.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
         let branch = catalog.templates.borrow().branch(layout, command.text(), self.holds(read))?;

@@ -228,7 +228,7 @@ impl Session {
             inner.follow(self);
             if !is_one {
                 // What runs at the same time has controls of its own.
-                inner.session.control = self.control.control_of_part();
+                inner.session.entry.control = self.entry.control.control_of_part();
             }
         }
         let replies = {
@@ -236,7 +236,7 @@ impl Session {
             poll_fn(|cx| match asked.as_mut().poll(cx) {
                 Poll::Ready(replies) => Poll::Ready(Ok(replies)),
                 Poll::Pending if is_one => Poll::Pending,
-                Poll::Pending => poll_ended(&self.control, &self.state)
+                Poll::Pending => poll_ended(&self.entry.control, &self.state)
                     .map_or(Poll::Pending, |ending| Poll::Ready(Err(ending))),
             })
             .await?
@@ -245,7 +245,7 @@ impl Session {
         for (mut inner, reply) in open.into_iter().zip(replies) {
             let place = committed::Place::Shard(inner.hostgroup);
             parts.push(Part { place, wrote: inner.wrote, refusal: error_of(&reply?) });
-            inner.session.control = Rc::clone(&self.control);
+            inner.session.entry.control = Rc::clone(&self.entry.control);
             self.links.put_inner(inner);
         }
         Ok(parts)
@@ -292,7 +292,7 @@ impl Session {
         if !is_open {
             self.links.away.role.shards().transaction = Transaction::default();
         }
-        let layout = self.worker.settings().shards.clone();
+        let layout = self.entry.worker.settings().shards.clone();
         let shards = self.links.away.role.shards();
         if shards.layout.is_none() || !shards.inner.iter().any(Inner::is_in_transaction) {
             shards.layout = layout;

@@ -198,7 +198,7 @@ impl Session {
         let status = self.state.status;
         let packets = self.links.away.role.shards().warnings.answer(&question, seq, status, [theirs, caps]);
         self.write_to_client(&packets).await?;
-        self.control.answered_here(&self.worker, &self.links, 0);
+        self.entry.answered_here(&self.links, 0);
         Ok(Phase::Over)
     }
 }
