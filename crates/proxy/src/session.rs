@@ -154,7 +154,7 @@ use crate::ending::Ending;
 use crate::invariant::broken;
 use crate::sock::Sock;
 use crate::tunnel::resume;
-use crate::worker::{Entry, Worker};
+use crate::worker::{BookEntry, Worker};
 use session::identity::Identity;
 use upstream::Backend;
 use upstream::Copied;
@@ -181,7 +181,7 @@ type Rare<'a> = Pin<Box<dyn Future<Output = Result<Phase, Ending>> + 'a>>;
 /// A client after its login.
 #[derive(Debug)]
 pub(crate) struct Session {
-    entry: Entry,
+    entry: BookEntry,
     io: Io,
     links: Links,
     state: Box<SessionState>,
@@ -226,7 +226,7 @@ impl Session {
         flight: Flight,
     ) -> Self {
         let links = Links::new(worker.interned.pool_key(&state.identity), backend);
-        Self { entry: Entry { worker, control }, io, links, state, flight }
+        Self { entry: BookEntry { worker, control }, io, links, state, flight }
     }
 
     /// What is left when the session is over. The backend goes first, and waits for no goodbye.
@@ -425,7 +425,7 @@ impl Session {
 }
 
 /// Copies bytes for the rest of the connection: the answer has no end.
-async fn tunnel(entry: &Entry, io: &mut Io, links: &mut Links) -> Result<Phase, Ending> {
+async fn tunnel(entry: &BookEntry, io: &mut Io, links: &mut Links) -> Result<Phase, Ending> {
     let backlog = std::mem::take(&mut io.backlog);
     if let Some(backend) = &mut links.in_use {
         resume(&entry.worker, &entry.control, &mut io.sock, backend, backlog, Copied::Stream).await;

@@ -23,7 +23,7 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::{in_use_mut, no_connection};
 use crate::sock::garbled;
-use crate::worker::Entry;
+use crate::worker::BookEntry;
 use upstream::limits::FILLS_PER_TURN;
 use upstream::{Crossed, Progress};
 
@@ -215,7 +215,13 @@ impl Session {
 }
 
 /// What the backend says makes no sense; the client is at this place in its answer.
-fn nonsense(entry: &Entry, state: &SessionState, links: &Links, error: &Crossed, client: Progress) -> Ending {
+fn nonsense(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &Links,
+    error: &Crossed,
+    client: Progress,
+) -> Ending {
     let Some(backend) = &links.in_use else { return no_connection() };
     let server = backend.server().endpoint();
     tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
@@ -224,7 +230,7 @@ fn nonsense(entry: &Entry, state: &SessionState, links: &Links, error: &Crossed,
 
 /// The backend wants a file of a statement that loads none. The client gets nothing of what was
 /// read with that: there the error belongs.
-fn file_not_expected(entry: &Entry, state: &SessionState, links: &Links, client: Progress) -> Ending {
+fn file_not_expected(entry: &BookEntry, state: &SessionState, links: &Links, client: Progress) -> Ending {
     let Some(backend) = &links.in_use else { return no_connection() };
     let server = backend.server().endpoint();
     tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");

@@ -11,6 +11,7 @@ use std::task::Context;
 use std::time::Duration;
 
 use cache::stats::RowKey;
+use cache::stats::RowKey;
 use cache::{Joined, Miss, Moment, Refusal, RowCounts, Waiter};
 use command::{Command, Copied};
 use route::{CachePolicy, Cached, Route, Source as By};
@@ -34,7 +35,7 @@ use crate::control::Control;
 use crate::counted::{Ended, note_time};
 use crate::ending::Ending;
 use crate::state::substitute::Counted;
-use crate::worker::{Entry, Worker};
+use crate::worker::{BookEntry, Worker};
 use observe::running::Measured;
 
 impl Session {
@@ -129,26 +130,9 @@ impl Session {
             let deadline = begun + Duration::from_millis(asked.how.policy.timeout_ms.into());
             self.release_to_wait();
             self.show_waiting();
-            let (landed, miss) = match waiter {
-                Look::Prove(source) => {
-                    let proof = await_proof(
-                        &self.entry.control,
-                        &mut self.io,
-                        &self.state,
-                        &source,
-                        since_us,
-                        deadline,
-                    );
-                    (proof.await?, Miss::Behind)
-                }
-                Look::Wait(waiter) => {
-                    self.entry.worker.counts.cache.borrow_mut().waited(asked.row);
-                    let leader =
-                        await_leader(&self.entry.control, &mut self.io, &self.state, &waiter, deadline);
-                    (leader.await?, Miss::Absent)
-                }
-                _ => (Some(false), Miss::Absent),
-            };
+            let others =
+                await_others(&self.entry, &mut self.io, &self.state, (waiter, asked.row), since_us, deadline);
+            let (landed, miss) = others.await?;
             self.entry.end_running(&self.links);
             take_back(&self.entry, &mut self.state, &mut self.links);
             match landed {
@@ -197,6 +181,29 @@ impl Session {
         self.entry.control.running.add_answered(answered);
         self.links.hide_last_result(&mut self.state);
         self.state.last.counted = Counted { changed: -1, found: rows.found.into() };
+    }
+}
+
+/// Waits for what a look has led to, until `deadline`. Whether it has come (`None` if the session
+/// was killed), and as what it counts if it has not.
+async fn await_others(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &SessionState,
+    (look, row): (Look, RowKey),
+    since_us: u64,
+    deadline: Instant,
+) -> Result<(Option<bool>, Miss), Ending> {
+    match look {
+        Look::Prove(source) => {
+            let proof = await_proof(&entry.control, io, state, &source, since_us, deadline);
+            Ok((proof.await?, Miss::Behind))
+        }
+        Look::Wait(waiter) => {
+            entry.worker.counts.cache.borrow_mut().waited(row);
+            Ok((await_leader(&entry.control, io, state, &waiter, deadline).await?, Miss::Absent))
+        }
+        _ => Ok((Some(false), Miss::Absent)),
     }
 }
 
@@ -260,7 +267,7 @@ impl Flight {
     }
 }
 
-impl Entry {
+impl BookEntry {
     /// The answer is on its way.
     pub(super) fn end_hit(&self, rows: RowCounts) {
         note_time(&self.worker, &self.control, Ended::FromCache { rows: rows.sent.into() });

@@ -11,7 +11,7 @@ use super::cached_asked::Asked;
 use super::cached_fresh::Fresh;
 use super::facts::places::unseen_behind;
 use crate::routing::Judged;
-use crate::worker::{Entry, Worker};
+use crate::worker::{BookEntry, Worker};
 
 impl Session {
     /// What the cache would do with `text`, of which this was found out. Counts nothing, and asks
@@ -42,7 +42,7 @@ impl Session {
     }
 }
 
-impl Entry {
+impl BookEntry {
     /// Does this, and forgets which definitions it has found to be missing.
     fn without_questions<T>(&self, look: impl FnOnce() -> T) -> T {
         let (to_learn, id) = (&self.worker.cached.to_learn, self.control.id());

@@ -23,7 +23,7 @@ use super::to_learn::ToLearn;
 use crate::ending::Ending;
 use crate::relations::Relation;
 use crate::state::Pin;
-use crate::worker::{Entry, Worker};
+use crate::worker::{BookEntry, Worker};
 use session::limits::TABLES_MAX;
 use session::unjudged::CODE;
 use upstream::{Connection, Defaults, Reply};
@@ -149,7 +149,7 @@ fn is_free_to_ask(io: &Io, state: &SessionState, links: &Links, flight: &Flight,
         && (links.is_unpinned() || links.has_only_pins(&CODE))
 }
 
-impl Entry {
+impl BookEntry {
     /// These definitions are to be asked for.
     pub(super) fn want(&self, hostgroup: u32, tables: Vec<Table>) {
         let mut tables = tables.into_iter().filter(is_askable).peekable();

@@ -21,7 +21,7 @@ use super::links::Links;
 use super::relations::defines;
 use super::segments::At;
 use super::state::{Past, SessionState};
-use crate::worker::{Entry, Worker};
+use crate::worker::{BookEntry, Worker};
 
 /// What may change rows.
 const WRITES: Effects = Effects::WRITES.union(Effects::UNKNOWN).union(Effects::FUNCTION);
@@ -77,7 +77,7 @@ impl Session {
 
 /// Adds what a statement writes to what the open transaction has written.
 fn note_written(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &Links,
     command: Command<'_>,

@@ -23,7 +23,7 @@ use crate::ending::Ending;
 use crate::exchange::Exchange;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX};
-use crate::worker::{Entry, Worker};
+use crate::worker::{BookEntry, Worker};
 use session::identity::{Account, Identity};
 use upstream::{Backend, LOST_AT_MARIADB, QUIT};
 
@@ -174,7 +174,7 @@ async fn may_stay(worker: &Worker, io: &mut Io) -> bool {
     io.refused_changes <= CHANGES_REFUSED_MAX && worker.shared.says_mariadb().await
 }
 
-impl Entry {
+impl BookEntry {
     /// Ends the connection to the server, which has rolled back and let go of all locks when this
     /// returns: a server that changes the user does both before it answers. A goodbye alone is not
     /// answered; the reset before it is.

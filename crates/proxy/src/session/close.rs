@@ -12,7 +12,7 @@ use super::links::Links;
 use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::Gone;
-use crate::worker::{Entry, Worker};
+use crate::worker::{BookEntry, Worker};
 use upstream::{Backend, Connection, Kept};
 
 impl Session {
@@ -31,7 +31,7 @@ impl Session {
 
 /// Forgets a statement, and closes it at all servers that have it.
 pub(super) async fn close_at_all(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     id: u32,
@@ -45,7 +45,7 @@ pub(super) async fn close_at_all(
 
 /// Closes a statement at the backend in use, if it is there; the client goes on having it.
 pub(super) async fn close_here(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     id: u32,
@@ -59,7 +59,7 @@ pub(super) async fn close_here(
 
 /// Closes the statement with this serial number at the server of a hostgroup, if it is there.
 pub(super) async fn close_at(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     hostgroup: u32,

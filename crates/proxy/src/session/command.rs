@@ -31,7 +31,7 @@ use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
-use crate::worker::{Entry, Worker};
+use crate::worker::{BookEntry, Worker};
 use command::is_about_transactions;
 use observe::running::{Measured, Paused};
 use session::ran::Sent;
@@ -174,11 +174,7 @@ impl Session {
             let command = Command::first(rest, self.state.identity.capabilities);
             let command = command.ok_or_else(|| broken("a command without its byte"))?;
             let goes_on = paused.as_ref().filter(|_| start == 0);
-            let mut measured = self.note_command(command, scanned.done, &mut decided, goes_on);
-            if !scanned.done {
-                // All that is known of its length.
-                measured.bytes = command.payload_len();
-            }
+            let measured = self.note_command(command, scanned.done, &mut decided, goes_on);
             let upload = Upload { scanner, complete: scanned.done, answer: command.answer() };
             if goes_on.is_none() {
                 mirror(&self.entry.worker, &self.state, &mut self.flight, command, &upload, &decided);
@@ -244,7 +240,11 @@ impl Session {
         if self.state.may_ask_for_file(command, is_whole, decided.plan) {
             self.flight.begin().may_ask_for_file = true;
         }
-        let measured = measure(&self.entry, &mut self.state, &self.links, command, decided, goes_on);
+        let mut measured = measure(&self.entry, &mut self.state, &self.links, command, decided, goes_on);
+        if !is_whole {
+            // All that is known of its length.
+            measured.bytes = command.payload_len();
+        }
         self.note_sent(command, is_whole, decided);
         measured
     }
@@ -334,7 +334,7 @@ impl Session {
 }
 
 /// Does what others want of the session before a command is sent. Ready if one may be.
-fn poll_may_send(entry: &Entry, state: &mut SessionState, links: &mut Links) -> Poll<Result<(), Ending>> {
+fn poll_may_send(entry: &BookEntry, state: &mut SessionState, links: &mut Links) -> Poll<Result<(), Ending>> {
     // What an inner session runs is a part of what its client runs.
     obey(entry, state, links, links.away.role.is_inner())?;
     if entry.control.is_recalled() {
@@ -345,7 +345,7 @@ fn poll_may_send(entry: &Entry, state: &mut SessionState, links: &mut Links) -> 
 
 /// A command is there. Since the one before, the connection in use may not have been checked:
 /// it may be closed.
-fn be_ready(entry: &Entry, state: &mut SessionState, links: &mut Links) -> Result<(), Ending> {
+fn be_ready(entry: &BookEntry, state: &mut SessionState, links: &mut Links) -> Result<(), Ending> {
     look_at_server(entry, state, links)?;
     entry.control.set_busy();
     take_back(entry, state, links);
@@ -381,7 +381,7 @@ fn send_command(
 
 /// The command that `input` begins with; `None` if there is no such command.
 pub(super) fn first_command<'a>(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     input: &'a [u8],
 ) -> Result<Option<Command<'a>>, Ending> {
@@ -395,7 +395,7 @@ pub(super) fn first_command<'a>(
 }
 
 /// How far the command goes that `input` begins with.
-fn scan(entry: &Entry, state: &SessionState, input: &[u8]) -> Result<(MessageScanner, Scanned), Ending> {
+fn scan(entry: &BookEntry, state: &SessionState, input: &[u8]) -> Result<(MessageScanner, Scanned), Ending> {
     let mut scanner = MessageScanner::new(0);
     let scanned =
         scanner.scan(input).map_err(|error| interrupted(entry, state, &ClientError::malformed(error), 1))?;

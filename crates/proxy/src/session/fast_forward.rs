@@ -21,7 +21,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::in_use_mut;
 use crate::tunnel::resume;
-use crate::worker::Entry;
+use crate::worker::BookEntry;
 use upstream::Copied;
 use upstream::{AcquireError, Full, QUIT};
 
@@ -100,7 +100,7 @@ impl Session {
     }
 }
 
-impl Entry {
+impl BookEntry {
     /// The client says goodbye: it has not just gone.
     fn note_goodbye(&self) {
         self.control.note_quit();

@@ -9,7 +9,7 @@ use super::links::Links;
 use super::state::SessionState;
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
-use crate::worker::Entry;
+use crate::worker::BookEntry;
 use upstream::Backend;
 
 impl Session {
@@ -60,7 +60,7 @@ impl Session {
 
 /// Makes connections idle that are not in use, and that nothing binds to the session any more.
 #[cold]
-fn make_others_idle(entry: &Entry, state: &SessionState, links: &mut Links) {
+fn make_others_idle(entry: &BookEntry, state: &SessionState, links: &mut Links) {
     let version = state.version();
     let is_free = |other: &Backend| {
         let (server, link) = (other.server(), other.connection());

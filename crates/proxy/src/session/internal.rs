@@ -14,7 +14,7 @@ use super::state::SessionState;
 use crate::control::Control;
 use crate::document::Value::{List, Object};
 use crate::document::{Form, Value, client, ms, object, on, plain, text};
-use crate::worker::Entry;
+use crate::worker::BookEntry;
 use upstream::Backend;
 
 impl Session {
@@ -56,7 +56,7 @@ impl Session {
 }
 
 /// The connections to servers: the one in use, and the others.
-fn backends(entry: &Entry, state: &SessionState, links: &Links, held: Option<(Hold, u32)>) -> Vec<Value> {
+fn backends(entry: &BookEntry, state: &SessionState, links: &Links, held: Option<(Hold, u32)>) -> Vec<Value> {
     let in_use = links.in_use.iter().map(|backend| (state.status, backend, true));
     let status = |backend: &Backend| backend.connection().state().status;
     let others = links.away.others.iter().map(|other| (status(other), other, false));
@@ -78,7 +78,7 @@ fn client_side(control: &Control, io: &Io, state: &SessionState) -> Value {
 }
 
 fn connection(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     status: StatusFlags,
     backend: &Backend,

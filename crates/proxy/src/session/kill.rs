@@ -25,7 +25,7 @@ use crate::mail::Verdict;
 use crate::sock::{Input, Sock};
 use crate::statement::Kill;
 use crate::statement::kill::What;
-use crate::worker::Entry;
+use crate::worker::BookEntry;
 use reply::errors::INTERRUPTED;
 use session::link::LinkState;
 
@@ -97,7 +97,7 @@ impl Session {
 /// Sends a KILL to the session that it names, and waits for what comes of it. A client that
 /// leaves meanwhile does not take it back.
 pub(super) async fn kill_other(
-    entry: &Entry,
+    entry: &BookEntry,
     io: &mut Io,
     state: &SessionState,
     kill: Kill,

@@ -20,7 +20,7 @@ use crate::error::ClientError;
 use crate::mail::Verdict;
 use crate::statement::Kill;
 use crate::statement::kill::{self, Target};
-use crate::worker::Entry;
+use crate::worker::BookEntry;
 use upstream::Full;
 
 impl Session {
@@ -105,7 +105,7 @@ impl Session {
 /// Carries out a KILL. Returns a statement to which a server answers what is to be answered to
 /// the KILL.
 async fn outcome_as_text(
-    entry: &Entry,
+    entry: &BookEntry,
     io: &mut Io,
     state: &SessionState,
     kill: Kill,

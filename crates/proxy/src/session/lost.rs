@@ -27,7 +27,7 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::session::facts::endings::error_text;
-use crate::worker::Entry;
+use crate::worker::BookEntry;
 use command::is_about_transactions;
 use reply::errors::INTERRUPTED;
 use session::link::Loss;
@@ -193,7 +193,7 @@ fn sent(control: &Control, state: &SessionState, links: &Links, flight: &Flight)
 /// its server has refused what was said in front of it, that is no failure of the server, but
 /// it may be what a KILL has hit.
 fn again(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     flight: &Flight,
     unanswered: Unanswered,

@@ -18,7 +18,7 @@ use crate::audit;
 use crate::counted::{Ended, answered, is_question, note_time};
 use crate::counts::Counter;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
-use crate::worker::{Entry, Worker};
+use crate::worker::{BookEntry, Worker};
 use observe::running::{Also, Measured};
 use upstream::Reply;
 
@@ -85,7 +85,7 @@ impl Session {
     }
 }
 
-impl Entry {
+impl BookEntry {
     /// Counts a command; of a statement, which one it is may be known already.
     pub(super) fn measure_as(&self, command: Command<'_>, known: Option<StatementKind>) -> Measured {
         let kind = command.kind;

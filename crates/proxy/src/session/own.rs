@@ -28,7 +28,7 @@ use crate::error::ClientError;
 use crate::fresh::Behind;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
-use crate::worker::Entry;
+use crate::worker::BookEntry;
 use upstream::{AcquireError, Avoid, Full, Target, Whom, acquire, open_in};
 
 impl Session {
@@ -185,7 +185,7 @@ impl Session {
 }
 
 /// Whether a session whose connection is lent to another one needs none for a `COM_PING`.
-fn can_answer_ping(entry: &Entry, state: &SessionState, links: &Links) -> bool {
+fn can_answer_ping(entry: &BookEntry, state: &SessionState, links: &Links) -> bool {
     links.is_empty() && shares(entry, state, state.here)
 }
 

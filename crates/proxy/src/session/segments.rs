@@ -29,7 +29,7 @@ use super::state::settle::{RanAt, Settled};
 use super::state::{Past, SessionState};
 use crate::counted::answered;
 use crate::counts::Counter;
-use crate::worker::Entry;
+use crate::worker::BookEntry;
 use reply::Taps;
 use reply::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
 use session::causal::untold;
@@ -39,7 +39,7 @@ use upstream::{Backend, Connection, Crossed, Owner, Progress, Segment};
 
 /// Keeps a reply from being stored that has come over a connection whose server gives sessions
 /// what no kept answer may have. If that is not known the session is to ask.
-fn judge_defaults(entry: &Entry, backend: &Backend, taps: &mut Taps) {
+fn judge_defaults(entry: &BookEntry, backend: &Backend, taps: &mut Taps) {
     if !entry.worker.settings().judge_tables {
         return;
     }
@@ -58,7 +58,7 @@ fn judge_defaults(entry: &Entry, backend: &Backend, taps: &mut Taps) {
 /// The parts of a session that a reply on its way concerns.
 #[derive(Debug)]
 pub(super) struct At<'a> {
-    pub(super) entry: &'a Entry,
+    pub(super) entry: &'a BookEntry,
     pub(super) backend: &'a mut Backend,
     pub(super) state: &'a mut SessionState,
     pub(super) flight: &'a mut Flight,

@@ -22,7 +22,7 @@ use crate::ending::Ending;
 use crate::error::Gone;
 use crate::state::gtids::said_to;
 use crate::statement::set_use::{SetOf, set_of};
-use crate::worker::{Entry, Worker};
+use crate::worker::{BookEntry, Worker};
 use session::link::Loss;
 use upstream::{
     AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Reply, Setup, part, query,
@@ -180,7 +180,7 @@ impl Session {
 }
 
 /// The connection in use is in use no more.
-fn release_in_use(entry: &Entry, state: &mut SessionState, links: &mut Links) {
+fn release_in_use(entry: &BookEntry, state: &mut SessionState, links: &mut Links) {
     links.note_ran(state);
     let is_free =
         shares(entry, state, state.here) && links.pin(state).is_none() && links.is_as_it_seems(state);
@@ -197,7 +197,7 @@ fn release_in_use(entry: &Entry, state: &mut SessionState, links: &mut Links) {
 /// Takes the connection to this hostgroup that was released, if there is one and its server
 /// has not closed it.
 async fn take_up(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     hostgroup: u32,
@@ -219,7 +219,12 @@ async fn take_up(
 
 /// A command that sets the connection in use up was refused. The connection is closed, unless
 /// the session needs it or shares none: nothing may hold one that others could use.
-fn refused_setup(entry: &Entry, state: &mut SessionState, links: &mut Links, reply: &Reply) -> AcquireError {
+fn refused_setup(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    reply: &Reply,
+) -> AcquireError {
     entry.worker.upstream.accepted.clear();
     if links.loss(state) == Loss::Nothing
         && shares(entry, state, state.here)

@@ -107,7 +107,7 @@ impl Worker {
 
 /// Where a session runs: its worker, and what others see of the session and want of it.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct BookEntry {
     pub(crate) worker: Rc<Worker>,
     pub(crate) control: Rc<Control>,
 }

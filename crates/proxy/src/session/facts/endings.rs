@@ -9,7 +9,7 @@ use crate::session::flight::Flight;
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::sock::garbled;
-use crate::worker::Entry;
+use crate::worker::BookEntry;
 use session::link::Loss;
 use upstream::Backend;
 use upstream::Progress;
@@ -21,7 +21,7 @@ use wire::packet;
 /// The session ends in an answer. Between two packets of it the client can be told why; within
 /// one, anything said would look like a part of it.
 pub(in crate::session) fn told_if(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     reply: Progress,
     error: &ClientError,
@@ -30,7 +30,12 @@ pub(in crate::session) fn told_if(
 }
 
 /// The session ends with this error.
-pub(in crate::session) fn told(entry: &Entry, state: &SessionState, error: &ClientError, seq: u8) -> Ending {
+pub(in crate::session) fn told(
+    entry: &BookEntry,
+    state: &SessionState,
+    error: &ClientError,
+    seq: u8,
+) -> Ending {
     note_own_error(&entry.worker, &entry.control, error);
     Ending::tell(error, seq, state.identity.capabilities)
 }
@@ -38,7 +43,7 @@ pub(in crate::session) fn told(entry: &Entry, state: &SessionState, error: &Clie
 /// Reading from the client has failed. What is not the protocol it is told, in the place of the
 /// answer `seq`.
 pub(in crate::session) fn unreadable(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     error: &std::io::Error,
     seq: u8,
@@ -51,7 +56,7 @@ pub(in crate::session) fn unreadable(
 
 /// The session ends with this error although the client may be in the middle of sending.
 pub(in crate::session) fn interrupted(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     error: &ClientError,
     seq: u8,
@@ -62,7 +67,7 @@ pub(in crate::session) fn interrupted(
 
 /// A connection that was released is of no use any more.
 pub(in crate::session) fn lose_other(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     other: &Backend,
     gone: Gone,
@@ -83,7 +88,7 @@ pub(in crate::session) fn lose_other(
 
 /// Reads the backend's error, if it is one, as the last thing that the client hears.
 pub(in crate::session) async fn last_words(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     links: &mut Links,
     answer_seq: Option<u8>,
@@ -103,7 +108,7 @@ pub(in crate::session) async fn last_words(
 
 /// A statement is over, unless it was refused and may be said again: then it goes on, and only
 /// its server rests.
-pub(in crate::session) fn pause_or_end(entry: &Entry, links: &Links, flight: &Flight) {
+pub(in crate::session) fn pause_or_end(entry: &BookEntry, links: &Links, flight: &Flight) {
     match (&flight.refused, &links.in_use) {
         (None, _) => entry.end_running(links),
         (Some(_), Some(backend)) => backend.connection().note_answered(),

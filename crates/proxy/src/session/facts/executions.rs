@@ -13,7 +13,7 @@ use crate::session::route::NEEDS_LAST_ID;
 use crate::session::state::prepared::{NO_MODES, Prepared, Preparing};
 use crate::session::state::{Past, SessionState};
 use crate::statement::kill::PreparedKill;
-use crate::worker::{Entry, Worker};
+use crate::worker::{BookEntry, Worker};
 use command::Command;
 use session::change::Change;
 use session::places::Came;
@@ -217,7 +217,7 @@ pub(in crate::session) fn needs_only_its_statement(
 
 /// What is kept of a statement that is prepared.
 pub(in crate::session) fn preparing(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     text: &[u8],

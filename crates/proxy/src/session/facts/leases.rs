@@ -6,7 +6,7 @@ use crate::session::facts::endings::{interrupted, told};
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::sock::Input;
-use crate::worker::Entry;
+use crate::worker::BookEntry;
 use session::link::Loss;
 use std::task::Context;
 use std::task::Poll;
@@ -16,7 +16,7 @@ use wire::StatusFlags;
 
 /// Those to whom the connection in use is promised do not get it, nor can the session keep it
 /// if they have sent something over it: they look for other ones.
-pub(in crate::session) fn break_promise(entry: &Entry, state: &mut SessionState, links: &mut Links) {
+pub(in crate::session) fn break_promise(entry: &BookEntry, state: &mut SessionState, links: &mut Links) {
     if links.is_promised() {
         lose_backend(entry, state, links);
     } else if let Some(link) = links.connection_mut() {
@@ -27,7 +27,7 @@ pub(in crate::session) fn break_promise(entry: &Entry, state: &mut SessionState,
 /// While no command comes: checks whether the backend closes, or sends something although no
 /// command runs. It is of no use any more then.
 pub(in crate::session) fn poll_idle_backend<T>(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     cx: &mut Context<'_>,
@@ -41,7 +41,7 @@ pub(in crate::session) fn poll_idle_backend<T>(
 
 /// Finds out without waiting whether the server of the connection in use has closed it.
 pub(in crate::session) fn look_at_server(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
 ) -> Result<(), Ending> {
@@ -54,7 +54,7 @@ pub(in crate::session) fn look_at_server(
 /// The client has reset its connection: of what was at other servers nothing is left, either.
 /// The connection in use may have what a reset does not take back, and is closed then.
 pub(in crate::session) fn was_reset(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     closes: bool,
@@ -77,7 +77,7 @@ pub(in crate::session) fn was_reset(
 /// Between two commands: the server of the connection in use has closed it, or has sent
 /// something although no command runs.
 pub(in crate::session) fn lose_idle_backend(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     input: Input,
@@ -90,7 +90,7 @@ pub(in crate::session) fn lose_idle_backend(
 
 /// Between two commands: the connection in use is of no use any more.
 pub(in crate::session) fn give_up_backend(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     loss: Loss,
@@ -117,7 +117,7 @@ pub(in crate::session) fn give_up_backend(
 /// The connection in use is of no use any more, and a command of the client waits for it: what
 /// is to be said to the client if a transaction is lost with it.
 pub(in crate::session) fn lose_backend_for(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     gone: Gone,
@@ -137,7 +137,7 @@ pub(in crate::session) fn lose_backend_for(
 
 /// The backend in use is of no use any more. What the session has set stays, and is said at the
 /// next one.
-pub(in crate::session) fn lose_backend(entry: &Entry, state: &mut SessionState, links: &mut Links) {
+pub(in crate::session) fn lose_backend(entry: &BookEntry, state: &mut SessionState, links: &mut Links) {
     links.drop_in_use();
     entry.control.about.set_backend(None);
     state.set_status(state.status & OF_SESSION);

@@ -13,7 +13,7 @@ use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::statement::Kill;
 use crate::statement::kill::What;
-use crate::worker::{Entry, Worker};
+use crate::worker::{BookEntry, Worker};
 use pool::Explained;
 use pool::Off;
 use pool::Reason;
@@ -27,13 +27,13 @@ use upstream::Target;
 use wire::Capabilities;
 
 /// The session waits for its client from now on, in the middle of a command.
-pub(in crate::session) fn set_slow(entry: &Entry, state: &SessionState, links: &Links) {
+pub(in crate::session) fn set_slow(entry: &BookEntry, state: &SessionState, links: &Links) {
     entry.control.set_slow(entry.worker.now(), has_transaction(state, links));
 }
 
 /// The client may have set how long it may be idle.
 #[cold]
-pub(in crate::session) fn note_own_limit(entry: &Entry, state: &SessionState, links: &Links) {
+pub(in crate::session) fn note_own_limit(entry: &BookEntry, state: &SessionState, links: &Links) {
     let seconds = state.wait_timeout();
     let is_mysql = links.in_use.as_ref().is_some_and(|backend| !backend.connection().is_mariadb());
     entry.control.set_own_limit(seconds, is_mysql);
@@ -43,7 +43,7 @@ pub(in crate::session) fn note_own_limit(entry: &Entry, state: &SessionState, li
 /// Does what others want killed here. `running` says whether the client is in the middle of a
 /// command.
 pub(in crate::session) fn be_killed(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     running: bool,
@@ -71,7 +71,7 @@ pub(in crate::session) fn be_killed(
 /// nothing.
 #[inline]
 pub(in crate::session) fn obey(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     running: bool,
@@ -83,7 +83,7 @@ pub(in crate::session) fn obey(
 /// What a signal means.
 #[cold]
 pub(in crate::session) fn obey_signal(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     running: bool,
@@ -110,7 +110,7 @@ pub(in crate::session) fn obey_signal(
 /// Before a command is sent: closes the connections to servers that are off, or ends the
 /// session with the reason if it cannot do without one.
 pub(in crate::session) fn leave_servers_off(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
 ) -> Result<(), Ending> {
@@ -133,7 +133,7 @@ pub(in crate::session) fn leave_servers_off(
 
 /// Servers were switched off: inner sessions leave them, as this one does.
 pub(in crate::session) fn leave_shards_off(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     links: &mut Links,
 ) -> Result<(), Ending> {
@@ -146,7 +146,7 @@ pub(in crate::session) fn leave_shards_off(
 
 /// Has what runs on `backend` killed there.
 pub(in crate::session) fn be_killed_at_server(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     backend: &Backend,
     request: Request,
@@ -168,7 +168,7 @@ pub(in crate::session) fn be_killed_at_server(
 
 /// Has a server asked whether another user may kill this session, which has no connection to
 /// one. Without a server that cannot be checked: the answer is [`Verdict::Unknown`].
-pub(in crate::session) fn ask_stand_in(entry: &Entry, state: &SessionState, request: Request) {
+pub(in crate::session) fn ask_stand_in(entry: &BookEntry, state: &SessionState, request: Request) {
     let shared = &entry.worker.shared;
     let servers = shared.upstream.pool.explain(state.here, shared.uptime());
     // Whether it is full does not matter.

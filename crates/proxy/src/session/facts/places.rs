@@ -7,7 +7,7 @@ use crate::session::links::Links;
 use crate::session::pipelined::work_at;
 use crate::session::state::SessionState;
 use crate::users::Options;
-use crate::worker::{Entry, Worker};
+use crate::worker::{BookEntry, Worker};
 use command::Command;
 use route::AccessMode;
 use session::link::Loss;
@@ -45,7 +45,7 @@ pub(in crate::session) fn is_left_behind(worker: &Worker, state: &SessionState, 
 }
 
 /// Whether sessions share the connections to this hostgroup.
-pub(in crate::session) fn shares(entry: &Entry, state: &SessionState, hostgroup: u32) -> bool {
+pub(in crate::session) fn shares(entry: &BookEntry, state: &SessionState, hostgroup: u32) -> bool {
     let settings = entry.worker.settings();
     settings.variables.multiplexing
         && settings.shares(hostgroup)
@@ -76,7 +76,7 @@ pub(in crate::session) fn take_found(
 
 /// What is behind the tables of a statement, if that is not nothing, and matters.
 pub(in crate::session) fn unseen_behind(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     decided: &Decided,
     text: &[u8],

@@ -13,7 +13,7 @@ use crate::session::state::SessionState;
 use crate::session::upload::Upload;
 use crate::state::trackers::told_in;
 use crate::statement::set_use::{SetOf, set_of};
-use crate::worker::{Entry, Worker};
+use crate::worker::{BookEntry, Worker};
 use command::Command;
 use observe::digests::Place;
 use observe::rows::NO_HOSTGROUP;
@@ -53,7 +53,7 @@ pub(in crate::session) fn note_statement_over(worker: &Worker, state: &SessionSt
 /// Where a command is counted that the backend in use gets; nothing if it is no statement to be
 /// executed.
 pub(in crate::session) fn place(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     command: Command<'_>,
     decided: &Decided,
@@ -88,7 +88,7 @@ pub(in crate::session) fn place(
 
 /// Where a command is counted that the query cache answers.
 pub(in crate::session) fn place_of_hit(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     command: Command<'_>,
     decided: &Decided,
@@ -135,7 +135,7 @@ pub(in crate::session) fn collect(worker: &Worker, state: &mut SessionState, rep
 /// The same for a command that is sent to the backend, of which some bytes may not have come
 /// yet.
 pub(in crate::session) fn begin_sent(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     measured: Measured,
     command: Command<'_>,
@@ -193,7 +193,7 @@ pub(in crate::session) fn mirror(
 /// Takes note of a command that is sent.
 #[inline]
 pub(in crate::session) fn note_traced(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     command: Command<'_>,
     decided: &Decided,
@@ -206,7 +206,7 @@ pub(in crate::session) fn note_traced(
 /// The same of a command that no server gets.
 #[inline]
 pub(in crate::session) fn note_traced_here(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     command: Command<'_>,
     decided: Option<&Decided>,
@@ -220,7 +220,7 @@ pub(in crate::session) fn note_traced_here(
 /// left out: some have no reply, and the note would belong to the next command.
 #[inline]
 pub(in crate::session) fn note_traced_wait(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     command: Command<'_>,
     since: Instant,
@@ -252,7 +252,7 @@ pub(in crate::session) fn place_here(
 /// Counts a command that the backend gets. Of a long one the beginning is there. One that was
 /// `paused` was counted as one of the client's before.
 pub(in crate::session) fn measure(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &Links,
     command: Command<'_>,

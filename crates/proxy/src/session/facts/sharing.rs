@@ -9,7 +9,7 @@ use crate::session::facts::places::{is_left_behind, shares};
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::state::Pin;
-use crate::worker::Entry;
+use crate::worker::BookEntry;
 use session::link::Loss;
 use session::tier::Tier;
 use upstream::Backend;
@@ -20,7 +20,7 @@ use wire::StatusFlags;
 /// to a server at which others are not.
 #[inline]
 pub(in crate::session) fn stay_with_others(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     links: &Links,
 ) -> Result<(), Ending> {
@@ -28,7 +28,7 @@ pub(in crate::session) fn stay_with_others(
 }
 
 pub(in crate::session) fn judge_server(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     links: &Links,
 ) -> Result<(), Ending> {
@@ -56,7 +56,7 @@ pub(in crate::session) fn judge_server(
 
 /// Makes a connection idle that nothing binds to the session.
 pub(in crate::session) fn make_one_idle(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     links: &mut Links,
     mut backend: Backend,
@@ -77,7 +77,7 @@ pub(in crate::session) fn make_one_idle(
 }
 
 /// A command has come: takes back the idle connection.
-pub(in crate::session) fn take_back(entry: &Entry, state: &mut SessionState, links: &mut Links) {
+pub(in crate::session) fn take_back(entry: &BookEntry, state: &mut SessionState, links: &mut Links) {
     if links.in_use.is_some() {
         return;
     }
@@ -98,7 +98,7 @@ pub(in crate::session) fn take_back(entry: &Entry, state: &mut SessionState, lin
 /// weights say meanwhile.
 #[cold]
 pub(in crate::session) fn chooses_anew(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     hostgroup: u32,
@@ -110,7 +110,7 @@ pub(in crate::session) fn chooses_anew(
 
 /// Parts with the connection in use, to which nothing binds the session: others get it, if it
 /// is as it seems and sessions share any.
-pub(in crate::session) fn leave_backend(entry: &Entry, state: &mut SessionState, links: &mut Links) {
+pub(in crate::session) fn leave_backend(entry: &BookEntry, state: &mut SessionState, links: &mut Links) {
     links.note_ran(state);
     let hostgroup = state.here;
     let is_free = may_leave(entry, state, links);
@@ -126,7 +126,7 @@ pub(in crate::session) fn leave_backend(entry: &Entry, state: &mut SessionState,
 }
 
 /// Whether others may have the connection in use, and its session need never come back to it.
-pub(in crate::session) fn may_leave(entry: &Entry, state: &SessionState, links: &Links) -> bool {
+pub(in crate::session) fn may_leave(entry: &BookEntry, state: &SessionState, links: &Links) -> bool {
     let asks = |backend: &Backend| state.last.results.last_id().is_at(backend.connection().serial());
     shares(entry, state, state.here)
         && links.pin(state).is_none()
@@ -138,7 +138,7 @@ pub(in crate::session) fn may_leave(entry: &Entry, state: &SessionState, links: 
 /// is to be new (`create_new_connection`). Whether it may be: one that the session needs is not
 /// left.
 pub(in crate::session) fn makes_way_for_new(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
     hostgroup: u32,
@@ -167,12 +167,16 @@ pub(in crate::session) fn makes_way_for_new(
 
 /// Whether what the server says of the last statement alone binds the session to the connection
 /// in use.
-pub(in crate::session) fn may_leave_diagnostics(entry: &Entry, state: &SessionState, links: &Links) -> bool {
+pub(in crate::session) fn may_leave_diagnostics(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &Links,
+) -> bool {
     links.has_only_pins(&[Pin::Warnings]) && is_left_to_itself(entry, state, links)
 }
 
 /// Whether others could have the connection in use, if no pin bound it to the session.
-pub(in crate::session) fn is_left_to_itself(entry: &Entry, state: &SessionState, links: &Links) -> bool {
+pub(in crate::session) fn is_left_to_itself(entry: &BookEntry, state: &SessionState, links: &Links) -> bool {
     links.in_use.is_some()
         && !links.is_promised()
         && !state.status.contains(StatusFlags::IN_TRANSACTION)
@@ -180,7 +184,11 @@ pub(in crate::session) fn is_left_to_itself(entry: &Entry, state: &SessionState,
 }
 
 /// Whether a server is to be asked now what the session has set there.
-pub(in crate::session) fn may_ask_what_is_set(entry: &Entry, state: &SessionState, links: &Links) -> bool {
+pub(in crate::session) fn may_ask_what_is_set(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &Links,
+) -> bool {
     let hostgroup = state.here;
     let Some(link) = links.connection() else { return false };
     let pins = &link.state().pins;

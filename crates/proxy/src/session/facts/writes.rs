@@ -5,7 +5,7 @@ use crate::session::facts::cache::tables_of;
 use crate::session::flight::Flight;
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
-use crate::worker::Entry;
+use crate::worker::BookEntry;
 use cache::Scope;
 use cache::Writing;
 use command::Command;
@@ -15,7 +15,7 @@ use wire::command::Kind;
 
 /// Hashes of the tables that a statement changes; nothing if that is not known.
 pub(in crate::session) fn written(
-    entry: &Entry,
+    entry: &BookEntry,
     state: &SessionState,
     links: &Links,
     command: Command<'_>,
@@ -55,13 +55,13 @@ pub(in crate::session) fn written(
 }
 
 /// The open transaction is being committed.
-pub(in crate::session) fn note_commit(entry: &Entry, state: &SessionState, flight: &mut Flight) {
+pub(in crate::session) fn note_commit(entry: &BookEntry, state: &SessionState, flight: &mut Flight) {
     if state.past.contains(Past::WROTE) && entry.worker.shared.cache.watches_writes() {
         add_write(entry, flight);
     }
 }
 
-pub(in crate::session) fn add_write(entry: &Entry, flight: &mut Flight) {
+pub(in crate::session) fn add_write(entry: &BookEntry, flight: &mut Flight) {
     let scope = match entry.worker.cached.written.borrow().get(&entry.control.id()) {
         Some(tables) => Scope::of_write(tables),
         None => Scope::of_unknown_write(),
