@@ -11,7 +11,6 @@ use std::task::Context;
 use std::time::Duration;
 
 use cache::stats::RowKey;
-use cache::stats::RowKey;
 use cache::{Joined, Miss, Moment, Refusal, RowCounts, Waiter};
 use command::{Command, Copied};
 use route::{CachePolicy, Cached, Route, Source as By};
@@ -73,7 +72,7 @@ impl Session {
                     }
                     Look::Miss(leader) => {
                         let passed = self.state.rows_passed(command, &decided);
-                        self.send_missed(command.kind, asked, leader, passed, &mut decided);
+                        self.send_missed(command.kind, (asked, leader), passed, &mut decided);
                     }
                     Look::Pass => send_to_target(&self.state, &asked, &mut decided),
                     Look::Wait(_) | Look::Prove(_) => {}
@@ -118,7 +117,7 @@ impl Session {
                 }
                 Look::Miss(leader) => {
                     let passed = self.state.rows_passed(command, decided);
-                    self.send_missed(kind, asked, leader, passed, decided);
+                    self.send_missed(kind, (asked, leader), passed, decided);
                     return Ok(false);
                 }
                 Look::Pass => {
@@ -141,7 +140,7 @@ impl Session {
                 Some(false) => {
                     self.entry.worker.counts.cache.borrow_mut().missed(asked.row, miss);
                     let passed = self.state.rows_passed(command, decided);
-                    self.send_missed(kind, asked, None, passed, decided);
+                    self.send_missed(kind, (asked, None), passed, decided);
                     return Ok(false);
                 }
                 None => {

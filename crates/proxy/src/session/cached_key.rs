@@ -67,7 +67,7 @@ impl Session {
         let (account, text) =
             (self.entry.worker.cache_account(&self.state, Some(user)), state.text_of(command));
         let who = Who { account, class, hostgroups: [hostgroup, asked_at] };
-        let said = self.said(&who, text, decided, &how, epoch);
+        let said = self.said(&who, (text, decided), &how, epoch);
         said.refusal.map_or(Ok(()), Err)?;
         let mut key = cache.keys.builder().key(class).number(hostgroup.into());
         if said.proof.is_none() && policy.scope != CacheScope::Shared {

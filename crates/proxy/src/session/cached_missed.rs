@@ -23,8 +23,7 @@ impl Session {
     pub(super) fn send_missed(
         &mut self,
         kind: Kind,
-        asked: Asked,
-        leader: Option<Leader>,
+        (asked, leader): (Asked, Option<Leader>),
         passed: Result<u64, NotStored>,
         decided: &mut Decided,
     ) {

@@ -27,7 +27,7 @@ impl Session {
             decided.change.get_or_insert_default().unseen = Some(unseen);
         }
         let mut command = Vec::new();
-        put_message(&mut command, 0, &self.query(text));
+        put_message(&mut command, 0, &self.packet_of(text));
         let Some(command) = Command::first(&command, self.state.identity.capabilities) else {
             return Peek::Unseen;
         };

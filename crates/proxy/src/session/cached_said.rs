@@ -34,8 +34,7 @@ impl Session {
     pub(super) fn said(
         &self,
         who: &Who,
-        text: &[u8],
-        decided: &Decided,
+        (text, decided): (&[u8], &Decided),
         how: &Cached,
         epoch: u64,
     ) -> Rc<Said> {

@@ -60,7 +60,7 @@ impl Session {
             return Ok(());
         }
         let text = Defaults::question(link.is_mariadb());
-        let command = (self.query(text.as_bytes()), Answer::Result);
+        let command = (self.packet_of(text.as_bytes()), Answer::Result);
         let replies = self.ask_besides(&[command]).await?;
         self.links.note_ran(&mut self.state);
         note_errors(&replies, self.links.connection_mut());
@@ -120,7 +120,7 @@ impl Session {
         let Some(moment) = versions.moment(&Scope::of_definitions()) else { return Ok(Vec::new()) };
         let texts =
             batch.iter().map(|table| question(table.schema.as_deref().unwrap_or_default(), &table.name));
-        let commands: Vec<_> = texts.map(|text| (self.query(text.as_bytes()), Answer::Result)).collect();
+        let commands: Vec<_> = texts.map(|text| (self.packet_of(text.as_bytes()), Answer::Result)).collect();
         let replies = self.ask_besides(&commands).await?;
         self.links.note_ran(&mut self.state);
         note_errors(&replies, self.links.connection_mut());

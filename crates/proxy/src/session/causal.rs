@@ -127,7 +127,7 @@ impl Session {
             return Ok(());
         }
         if self.links.is_awaited() {
-            self.clean_up();
+            self.clean_up_behind();
             lose_backend(&self.entry, &mut self.state, &mut self.links);
         }
         Err(self.refuse_here(kind, &ClientError::Interrupted).await.into())

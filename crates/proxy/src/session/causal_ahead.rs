@@ -139,7 +139,7 @@ impl Session {
         });
         let Err(why) = dropped.await? else { return Ok(()) };
         if matches!(why, NoAnswer::Late) {
-            self.clean_up();
+            self.clean_up_behind();
         }
         lose_backend(&self.entry, &mut self.state, &mut self.links);
         Ok(())

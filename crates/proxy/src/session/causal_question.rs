@@ -65,7 +65,7 @@ impl Session {
         if self.links.in_use.is_some() && !self.links.is_promised() {
             let is_mariadb = self.links.is_mariadb();
             self.links.note_ran(&mut self.state);
-            let question = (self.query(untold::question(is_mariadb).as_bytes()), Answer::Result);
+            let question = (self.packet_of(untold::question(is_mariadb).as_bytes()), Answer::Result);
             let replies = self.ask_besides(&[question]).await?;
             self.links.hide_last_result(&mut self.state);
             let told = replies.first().and_then(upstream::Reply::only_row);

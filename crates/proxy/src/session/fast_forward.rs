@@ -61,7 +61,7 @@ impl Session {
         if end.said_goodbye {
             self.entry.note_goodbye();
         } else if end.owes {
-            self.clean_up();
+            self.clean_up_behind();
         }
         Err(Ending::ClientLeft)
     }

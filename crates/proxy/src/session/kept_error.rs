@@ -106,7 +106,7 @@ impl Session {
             return Ok(());
         }
         self.links.note_ran(&mut self.state);
-        let question = (self.query(QUESTION), Answer::Result);
+        let question = (self.packet_of(QUESTION), Answer::Result);
         // If that fails, the client hears of it with its next statement.
         let replies = self.internal_query(&[question]).await?.unwrap_or_default();
         self.links.hide_last_result(&mut self.state);
@@ -128,7 +128,7 @@ impl Session {
     /// Has the backend in use tell the last error again, which it was released from.
     pub(super) async fn tell_error_again(&mut self) -> Result<(), Ending> {
         let Some(mut error) = self.state.take_kept_error() else { return Ok(()) };
-        let (signal, status) = ((self.query(&error.signal), Answer::Result), self.state.status);
+        let (signal, status) = ((self.packet_of(&error.signal), Answer::Result), self.state.status);
         let replies = self.ask_besides(&[signal]).await?;
         self.links.hide_last_result(&mut self.state);
         let Some(backend) = self.links.in_use.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };

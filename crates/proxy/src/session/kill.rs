@@ -72,12 +72,12 @@ impl Session {
     /// Sees to it that the statement of a client that has vanished does not run on.
     pub(super) fn leave_nothing_running(&mut self) {
         if self.entry.control.statement().is_some() {
-            self.clean_up();
+            self.clean_up_behind();
         }
     }
 
     /// The same where something does run.
-    pub(super) fn clean_up(&mut self) {
+    pub(super) fn clean_up_behind(&mut self) {
         if !self.entry.worker.settings().variables.kill_backend_connection_when_disconnect {
             return;
         }

@@ -40,7 +40,7 @@ impl Session {
     /// Puts a statement in the place of the command in the backlog.
     fn say_instead(&mut self, text: &[u8]) {
         let len = self.io.whole_front().map_or(0, <[u8]>::len);
-        let command = self.query(text);
+        let command = self.packet_of(text);
         self.io.splice_front(0..len, &command);
     }
 
@@ -52,11 +52,11 @@ impl Session {
         if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
             return self.refuse_unserved(why).await;
         }
-        let text = self.text_in_backlog().map(<[u8]>::to_vec).unwrap_or_default();
+        let text = self.io.text_in_backlog(&self.state).map(<[u8]>::to_vec).unwrap_or_default();
         let Some(form) = kill::parse(&text) else { return Ok(()) };
         let Target::Variable(name) = form.target else { return Ok(()) };
         self.links.hide_last_result(&mut self.state);
-        let question = (self.query(&[b"SELECT @", name].concat()), Answer::Result);
+        let question = (self.packet_of(&[b"SELECT @", name].concat()), Answer::Result);
         let replies = match self.internal_query(&[question]).await? {
             Ok(replies) => replies,
             Err(error) => return self.refuse_here(kind, &error).await,
@@ -74,7 +74,7 @@ impl Session {
     /// Carries out the KILLs that the text in the backlog begins with, each of which names a
     /// session of the proxy. In their places the server gets what has come of them.
     pub(super) async fn kill_in_front(&mut self) -> Result<(), Ending> {
-        let text = self.text_in_backlog().map(<[u8]>::to_vec).unwrap_or_default();
+        let text = self.io.text_in_backlog(&self.state).map(<[u8]>::to_vec).unwrap_or_default();
         let (mut rest, mut instead) = (&text[..], Vec::new());
         loop {
             let (form, behind) = match kill::in_front(rest) {

@@ -89,7 +89,7 @@ impl Session {
         let told = match kind {
             Kind::Query => {
                 self.complete_front().await?;
-                let text = self.text_in_backlog().unwrap_or_default();
+                let text = self.io.text_in_backlog(&self.state).unwrap_or_default();
                 with_numbers(text, self.links.unknown_here(&self.state))
             }
             // It is told when it is prepared.
@@ -109,7 +109,7 @@ impl Session {
     /// Has the backend in use forget warnings that are not about the session's statements.
     pub(super) async fn forget_warnings(&mut self) -> Result<(), Ending> {
         // At MariaDB a statement without tables leaves them as they are.
-        let read = (self.query(b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
+        let read = (self.packet_of(b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
         self.ask_besides(&[read]).await?;
         if let Some(link) = self.links.connection_mut() {
             link.set_own_warnings(false);
@@ -126,7 +126,7 @@ impl Session {
         }
         let id = self.state.last.results.last_id().known();
         // At MySQL anything else would hide how many rows were found.
-        let set = (self.query(format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
+        let set = (self.packet_of(format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
         let replies = match self.internal_query(&[set]).await? {
             Ok(replies) => replies,
             Err(error) => return Err(self.set_up_failed(kind, &error, decided).await),

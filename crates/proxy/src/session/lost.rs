@@ -61,7 +61,7 @@ impl Session {
         let is_executed =
             |text: &&[u8]| Condition::of(text).is_none_or(|(_, condition)| condition.holds_everywhere());
         let statement = match kind {
-            Kind::Query => self.text_in_backlog().filter(is_executed).map(StatementKind::of),
+            Kind::Query => self.io.text_in_backlog(&self.state).filter(is_executed).map(StatementKind::of),
             Kind::StmtExecute => {
                 let prepared =
                     self.state.prepared.as_ref().zip(statement_id(payload)).and_then(|(all, id)| all.get(id));

@@ -12,6 +12,7 @@ use wire::command::Kind;
 use super::Session;
 use super::decided::Decided;
 use super::facts::records::{note_traced_here, note_traced_wait, place_here};
+use super::io::Io;
 use super::links::Links;
 use super::state::SessionState;
 use crate::audit;
@@ -60,7 +61,10 @@ impl Session {
         };
         let digest = self.flight.digest.map(NonZeroU64::get).or(measured.digest);
         let log = self.flight.log;
-        self.entry.begin_running(Measured { digest, log, place, ..measured }, self.text_for_logs());
+        self.entry.begin_running(
+            Measured { digest, log, place, ..measured },
+            text_for_logs(&self.entry, &self.io, &self.state),
+        );
         if let Some(command) = self.io.command(self.state.identity.capabilities) {
             note_traced_here(&self.entry, &self.state, command, None);
         }
@@ -76,12 +80,6 @@ impl Session {
         {
             self.measure_own(command.kind);
         }
-    }
-
-    /// The text of the command in the backlog, if logs want it.
-    pub(super) fn text_for_logs(&self) -> &[u8] {
-        let first = self.io.command(self.state.identity.capabilities).filter(|_| self.entry.worker.logs());
-        first.map_or(&[], |command| self.state.shown(&self.entry.worker, command))
     }
 }
 
@@ -215,4 +213,10 @@ impl SessionState {
     pub(super) fn shown<'a>(&'a self, worker: &Worker, command: Command<'a>) -> &'a [u8] {
         if worker.logs() { self.text_of(command) } else { command.text() }
     }
+}
+
+/// The text of the command in the backlog, if logs want it.
+pub(super) fn text_for_logs<'a>(entry: &BookEntry, io: &'a Io, state: &'a SessionState) -> &'a [u8] {
+    let first = io.command(state.identity.capabilities).filter(|_| entry.worker.logs());
+    first.map_or(&[], |command| state.shown(&entry.worker, command))
 }

@@ -99,7 +99,7 @@ impl Session {
             }
             let questions = batch.iter().flat_map(|code| questions(code, age));
             let commands: Vec<_> =
-                questions.map(|text| (self.query(text.as_bytes()), Answer::Result)).collect();
+                questions.map(|text| (self.packet_of(text.as_bytes()), Answer::Result)).collect();
             // If that fails, the client hears of it with its next statement.
             let replies = self.internal_query(&commands).await?.unwrap_or_default();
             self.links.note_ran(&mut self.state);
@@ -141,7 +141,7 @@ impl Session {
     /// Ends the transaction that a question has begun where `autocommit` is off.
     async fn end_question(&mut self) -> Result<(), Ending> {
         if self.state.status.contains(StatusFlags::IN_TRANSACTION) {
-            let commit = (self.query(COMMIT), Answer::Result);
+            let commit = (self.packet_of(COMMIT), Answer::Result);
             // If that fails, the client hears of it with its next statement.
             let _ = self.internal_query(&[commit]).await?;
             self.links.note_ran(&mut self.state);
@@ -153,7 +153,7 @@ impl Session {
     /// does not tell. False if their answers could not be read.
     pub(super) async fn ask_rows(&mut self) -> Result<bool, Ending> {
         let unknown = self.links.unknown_here(&self.state);
-        let question = (self.query(FIRST_QUESTION), Answer::Result);
+        let question = (self.packet_of(FIRST_QUESTION), Answer::Result);
         let replies = self.internal_query(&[question]).await?.unwrap_or_default();
         self.links.hide_last_result(&mut self.state);
         let row = replies.first().and_then(Reply::only_row).map(texts).unwrap_or_default();

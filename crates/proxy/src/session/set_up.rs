@@ -184,7 +184,7 @@ impl Session {
     /// that: it may belong elsewhere.
     async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
         note_commit(&self.entry, &self.state, &mut self.flight);
-        let commit = (self.query(b"COMMIT"), Answer::Result);
+        let commit = (self.packet_of(b"COMMIT"), Answer::Result);
         match self.internal_query(&[commit]).await? {
             Err(error) => self.refuse_here(kind, &ClientError::CommitUnknown(Box::new(error))).await,
             Ok(replies) if self.state.status.contains(StatusFlags::IN_TRANSACTION) => {

@@ -164,17 +164,17 @@ impl Session {
         match said {
             Said::Schema(schema) => ([&[Kind::InitDb as u8][..], &schema].concat(), Answer::Single),
             Said::Option(payload) => (payload, Answer::Single),
-            Said::Statement(text) => (self.query(&text), Answer::Result),
+            Said::Statement(text) => (self.packet_of(&text), Answer::Result),
             Said::Tracking(text) => {
                 let is_mariadb =
                     self.links.in_use.as_ref().is_some_and(|backend| backend.connection().is_mariadb());
-                (self.query(said_to(&text, is_mariadb)), Answer::Result)
+                (self.packet_of(said_to(&text, is_mariadb)), Answer::Result)
             }
         }
     }
 
     /// The payload of a `COM_QUERY` of the proxy's own.
-    pub(super) fn query(&self, text: &[u8]) -> Vec<u8> {
+    pub(super) fn packet_of(&self, text: &[u8]) -> Vec<u8> {
         query(self.state.identity.capabilities, text)
     }
 }

@@ -25,7 +25,7 @@ impl Session {
         let Some(link) = self.links.connection() else { return Ok(()) };
         let names: Vec<Box<str>> = link.state().pins.unknown_values().map(Box::from).collect();
         let columns: Vec<String> = names.iter().map(|name| set::question(name)).collect();
-        let question = self.query(format!("SELECT {}", columns.join(", ")).as_bytes());
+        let question = self.packet_of(format!("SELECT {}", columns.join(", ")).as_bytes());
         // If that fails, the client hears of it with its next statement.
         let replies = self.internal_query(&[(question, Answer::Result)]).await?.unwrap_or_default();
         self.links.hide_last_result(&mut self.state);

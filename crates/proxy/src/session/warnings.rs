@@ -26,7 +26,7 @@ impl Session {
         if !is_here {
             return Ok(());
         }
-        let question = (self.query(QUESTION), Answer::Result);
+        let question = (self.packet_of(QUESTION), Answer::Result);
         let replies = self.ask_besides(&[question]).await?;
         self.links.hide_last_result(&mut self.state);
         for reply in replies {

@@ -19,7 +19,8 @@ use sql::shape::Effects;
 use super::Session;
 use super::decided::Decided;
 use super::facts::leases::lose_backend;
-use super::state::Past;
+use super::io::Io;
+use super::state::{Past, SessionState};
 use super::stop::Stop;
 use crate::ending::Ending;
 use crate::state::without_writer::{Bracket, bracket, is_shown_anywhere};
@@ -135,7 +136,7 @@ impl Session {
 
     /// Says the `BEGIN` that was answered here.
     async fn say_begin(&mut self) -> Result<Result<(), AcquireError>, Ending> {
-        let text = self.query(b"BEGIN");
+        let text = self.packet_of(b"BEGIN");
         let replies = match self.internal_query(&[(text, Answer::Result)]).await? {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(AcquireError::Proxy(error))),
@@ -177,7 +178,7 @@ impl Session {
                 !decided.plan.tables && decided.plan.effects.difference(Effects::SERVER).is_empty()
             }
             Some(StatementKind::Show) => {
-                session.autocommit && self.text_in_backlog().is_some_and(is_shown_anywhere)
+                session.autocommit && self.io.text_in_backlog(&self.state).is_some_and(is_shown_anywhere)
             }
             Some(StatementKind::Commit | StatementKind::Rollback) => {
                 let chains = self.state.settings().any(|(name, _)| name == COMPLETION_TYPE);
@@ -192,13 +193,7 @@ impl Session {
 
     /// The plain statement in the backlog that begins or ends a transaction, if it is one.
     fn bracket_in_backlog(&self) -> Option<Bracket> {
-        bracket(self.text_in_backlog()?)
-    }
-
-    /// The text of the `COM_QUERY` in the backlog, if it is one, and whole.
-    pub(super) fn text_in_backlog(&self) -> Option<&[u8]> {
-        let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole)?;
-        (command.kind == Kind::Query).then(|| command.text())
+        bracket(self.io.text_in_backlog(&self.state)?)
     }
 
     /// Whether the `BEGIN` with this text may be answered here, and be said in front of the first
@@ -253,5 +248,13 @@ impl Session {
             }
         }
         self.refuse_unserved(why).await.into()
+    }
+}
+
+impl Io {
+    /// The text of the `COM_QUERY` in the backlog, if it is one, and whole.
+    pub(super) fn text_in_backlog(&self, state: &SessionState) -> Option<&[u8]> {
+        let command = self.command(state.identity.capabilities).filter(Command::is_whole)?;
+        (command.kind == Kind::Query).then(|| command.text())
     }
 }

@@ -48,7 +48,7 @@ async fn say(session: &mut Session, text: &str) -> Result<Result<(), Vec<u8>>, E
         return Ok(Err(error.to_packet(0, caps).split_off(HEADER_LEN)));
     }
     session.links.hide_last_result(&mut session.state);
-    let command = (session.query(text.as_bytes()), Answer::Result);
+    let command = (session.packet_of(text.as_bytes()), Answer::Result);
     let replies = session.internal_query(&[command]).await?;
     session.flight.end_try();
     Ok(match replies {

@@ -31,7 +31,7 @@ use crate::gates::TableName;
 use crate::session::Session;
 use crate::state::results::LastId;
 use crate::templates::{Found, Holds, Kept};
-use crate::worker::Worker;
+use crate::worker::{BookEntry, Worker};
 
 /// Effects for which it matters what the session has done, or that change rows or tables: the plan
 /// of a statement with one of them is not remembered.
@@ -109,7 +109,7 @@ impl Session {
         let defined = self.entry.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
         self.entry.worker.shards.note_definitions(defined);
         self.links.away.role.shards().planned_at = defined;
-        let holds = self.holds(read);
+        let holds = holds(&self.entry, &self.state, read);
         let known = if is_elsewhere(&self.state, command) {
             None
         } else {
@@ -161,7 +161,11 @@ impl Session {
             || is_elsewhere(&self.state, command);
         if !matters && self.entry.worker.is_current(layout) {
             let kept = || self.kept(command, &tree, read, layout, &way);
-            self.entry.worker.shards.templates.borrow_mut().learn(text, self.holds(read), kept);
+            self.entry.worker.shards.templates.borrow_mut().learn(
+                text,
+                holds(&self.entry, &self.state, read),
+                kept,
+            );
         }
         self.entry.worker.shards.put_tree(tree);
         Ok(way)
@@ -353,12 +357,6 @@ impl Session {
         let context = Context { schema, read, settings: Rc::clone(self.state.shared_settings()) };
         Ok(sample.map(|sample| sample.map(|branch| (branch, context))))
     }
-
-    /// What a remembered plan holds for, if texts are read like this.
-    pub(super) fn holds(&self, read: Settings) -> Holds<'_> {
-        let (schema, now) = (self.state.caller.schema(), self.entry.worker.shared.uptime());
-        Holds { schema, read, select_limit: self.state.select_limit(), now }
-    }
 }
 
 /// Whether a command is one of another schema than that of the session.
@@ -484,4 +482,10 @@ impl Worker {
 fn number_of(text: &[u8]) -> Option<u64> {
     let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     std::str::from_utf8(text.get(text.len() - digits..)?).ok()?.parse().ok()
+}
+
+/// What a remembered plan holds for, if texts are read like this.
+pub(super) fn holds<'a>(entry: &BookEntry, state: &'a SessionState, read: Settings) -> Holds<'a> {
+    let (schema, now) = (state.caller.schema(), entry.worker.shared.uptime());
+    Holds { schema, read, select_limit: state.select_limit(), now }
 }

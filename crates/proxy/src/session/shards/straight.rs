@@ -11,6 +11,7 @@ use wire::command::Kind;
 
 use super::Inner;
 use super::facts::has_one_connection;
+use super::plan::holds;
 use crate::ending::Ending;
 use crate::session::Session;
 use crate::session::facts::commands::look;
@@ -66,7 +67,11 @@ impl Session {
         let (settings, shared) = (self.entry.worker.settings(), &self.entry.worker.shared);
         let layout = settings.shards.as_ref()?;
         catalog.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
-        let branch = catalog.templates.borrow().branch(layout, command.text(), self.holds(read))?;
+        let branch = catalog.templates.borrow().branch(
+            layout,
+            command.text(),
+            holds(&self.entry, &self.state, read),
+        )?;
         let is_as_named = catalog.names(layout, branch.hostgroup).is_empty();
         is_as_named.then_some(branch.hostgroup)
     }
