@@ -6,9 +6,8 @@ use std::task::{Poll, ready};
 use wire::frame::{Header, MessageScanner, whole_front};
 
 use super::Session;
-use super::facts::commands::look;
+use super::facts::commands::{Look, look};
 use super::facts::orders::{obey, set_slow};
-use super::ids::Look;
 use super::route::is_enough;
 use crate::ending::Ending;
 use crate::worker::Worker;

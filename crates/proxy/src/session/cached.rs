@@ -13,21 +13,21 @@ use std::time::Duration;
 use cache::stats::RowKey;
 use cache::{Joined, Miss, Moment, Refusal, RowCounts, Waiter};
 use command::{Command, Copied};
-use route::{CachePolicy, Cached, Route, Source as By};
+use route::{Cached, Route};
 use tokio::time::Instant;
 use wire::command::Kind;
 
 use super::Session;
 use super::cached_answer::Look;
-use super::cached_asked::Asked;
+use super::cached_asked::{Asked, row};
 use super::cached_fresh::Fresh;
 use super::decided::Decided;
 use super::facts::cache::{await_proof, join, learn_known, missed, send_to_target, style};
+use super::facts::orders::while_waiting;
 use super::facts::records::{note_traced_here, place_of_hit};
 use super::facts::sharing::take_back;
 use super::flight::Flight;
 use super::io::Io;
-use super::kill::while_waiting;
 use super::phase::Phase;
 use super::state::SessionState;
 use crate::control::Control;
@@ -291,12 +291,6 @@ impl Worker {
     fn is_known_still(&self, asked: &Asked) -> bool {
         self.shared.cache.proven.epoch() == asked.epoch
     }
-}
-
-/// Where a statement is counted.
-pub(super) fn row(policy: &CachePolicy, decided: &Decided) -> RowKey {
-    let rule = if let Some(By::Rule(id)) = policy.source { Some(id) } else { None };
-    RowKey { rule, digest: decided.digest() }
 }
 
 /// The command is sent as if it was not to be cached, because of this.

@@ -3,9 +3,12 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::session::decided::Decided;
 use cache::stats::RowKey;
 use cache::{Key, Life, Said, Source};
+use route::CachePolicy;
 use route::Cached;
+use route::Source as By;
 
 /// What is looked for in the cache.
 #[derive(Debug)]
@@ -24,4 +27,20 @@ pub(super) struct Asked {
     pub(super) is_proven: bool,
     /// How often proofs were forgotten before all of this was found out.
     pub(super) epoch: u64,
+}
+
+/// Where a statement is counted.
+pub(super) fn row(policy: &CachePolicy, decided: &Decided) -> RowKey {
+    let rule = if let Some(By::Rule(id)) = policy.source { Some(id) } else { None };
+    RowKey { rule, digest: decided.digest() }
+}
+
+/// Who asks for an answer, and where.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Who {
+    pub(super) account: Key,
+    /// What the session has set, with its schema.
+    pub(super) class: Key,
+    /// The hostgroup of the answer, and the one that is asked for definitions.
+    pub(super) hostgroups: [u32; 2],
 }

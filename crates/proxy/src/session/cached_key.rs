@@ -12,9 +12,7 @@ use sql::shape::{Effects, SCHEMAS_OF_SERVERS};
 use wire::command::{ExecuteParams, Kind};
 
 use super::Session;
-use super::cached::row;
-use super::cached_asked::Asked;
-use super::cached_said::Who;
+use super::cached_asked::{Asked, Who, row};
 use super::decided::Decided;
 use super::links::Links;
 use super::state::SessionState;

@@ -5,29 +5,20 @@
 
 use std::rc::Rc;
 
-use cache::{About, Key, Name, Reading as Reads, Refusal, Said, Scope, Validity};
+use cache::{About, Name, Reading as Reads, Refusal, Said, Scope, Validity};
 use config::{CacheMode, CacheScope};
 use route::{Cached, Source, may_quote_names};
 use sql::Modes;
 use wire::StatusFlags;
 
 use super::Session;
+use super::cached_asked::Who;
 use super::decided::Decided;
 use super::facts::cache::tables_of;
 use super::state::SessionState;
 use crate::cached::Policy;
 use crate::routing::Reading;
 use crate::worker::Worker;
-
-/// Who asks for an answer, and where.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Who {
-    pub(super) account: Key,
-    /// What the session has set, with its schema.
-    pub(super) class: Key,
-    /// The hostgroup of the answer, and the one that is asked for definitions.
-    pub(super) hostgroups: [u32; 2],
-}
 
 impl Session {
     /// What is said about a statement with this text in this epoch of proofs.

@@ -19,7 +19,7 @@ use super::decided::{Decided, Next};
 use super::facts::causal::{awaited, is_bound_to, known, note_application, writer_for};
 use super::facts::commands::may_ask_ahead;
 use super::facts::leases::lose_backend;
-use super::kill::killed_here;
+use super::facts::orders::killed_here;
 use super::links::Links;
 use super::state::SessionState;
 use super::stop::Stop;

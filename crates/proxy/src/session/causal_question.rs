@@ -129,7 +129,7 @@ impl Session {
         decided: &mut Decided,
     ) -> Result<Option<Vec<u8>>, Stop> {
         let question = (query(self.state.identity.capabilities, text.as_bytes()), Answer::Result);
-        match self.internal_query(&[question]).await? {
+        match self.ask_server(&[question]).await? {
             Ok(replies) => Ok(replies.first().and_then(|reply| reply.only_row()).map(<[u8]>::to_vec)),
             Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
         }

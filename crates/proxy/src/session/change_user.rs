@@ -143,7 +143,7 @@ impl Session {
 
     /// The state and the connections are those of a session that begins.
     fn begin_anew(&mut self, backend: Option<Backend>) {
-        self.state = state_of(&self.entry.worker, Rc::clone(&self.state.identity));
+        *self.state = *state_of(&self.entry.worker, Rc::clone(&self.state.identity));
         if let Some(backend) = &backend {
             self.state.begin_at(backend.connection());
         }

@@ -272,7 +272,7 @@ impl Session {
                 && next.kind.answer() != Answer::Endless
         };
         let next = first_command(&self.entry, &self.state, rest).ok().flatten().filter(goes_along)?;
-        let next = self.goes_along(next)?;
+        let next = self.decide_along(next)?;
         if before.answer == Answer::None && self.links.pipelined.is_empty() {
             return Some(next);
         }

@@ -5,22 +5,12 @@ use session::limits::FIRST_CONNECTION_ID;
 use wire::command::Kind;
 
 use super::Session;
-use super::facts::commands::{look, naming};
+use super::facts::commands::{Look, look, naming};
 use super::links::Links;
 use crate::ending::Ending;
 use crate::statement::{self, Own};
 use crate::worker::Worker;
 use upstream::Full;
-
-/// What a command is to the proxy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
-    /// The server's.
-    Plain,
-    /// Not complete, and maybe one of ours.
-    Cut,
-    Ours(Own),
-}
 
 impl Session {
     /// Whether the proxy deals with the command in the backlog itself, or may have to.

@@ -31,7 +31,7 @@ impl Session {
     /// Has the backend carry out commands, given as payloads, one after the other. An error of the
     /// server is an answer; if there is none in time the backend is given up, and the reason is
     /// what the client is to hear: that its transaction is lost, if one is.
-    pub(super) async fn internal_query(
+    pub(super) async fn ask_server(
         &mut self,
         commands: &[InternalQuery],
     ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
@@ -43,7 +43,7 @@ impl Session {
     /// are none if the backend was given up. If a transaction was lost with it, the client hears of
     /// that with its next statement.
     pub(super) async fn ask_besides(&mut self, commands: &[InternalQuery]) -> Result<Vec<Reply>, Ending> {
-        Ok(self.internal_query(commands).await?.unwrap_or_else(|error| {
+        Ok(self.ask_server(commands).await?.unwrap_or_else(|error| {
             if matches!(error, ClientError::TransactionLost { .. }) {
                 self.state.transaction.rolled_back = Some(Box::new(error));
             }

@@ -108,7 +108,7 @@ impl Session {
         self.links.note_ran(&mut self.state);
         let question = (self.packet_of(QUESTION), Answer::Result);
         // If that fails, the client hears of it with its next statement.
-        let replies = self.internal_query(&[question]).await?.unwrap_or_default();
+        let replies = self.ask_server(&[question]).await?.unwrap_or_default();
         self.links.hide_last_result(&mut self.state);
         let Some(mut error) = self.state.take_kept_error() else { return Ok(()) };
         if replies.first().is_some_and(Reply::is_empty) {

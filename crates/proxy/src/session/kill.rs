@@ -1,28 +1,24 @@
 //! KILL, from both sides: a session that wants another one killed, and a session that is to be
 //! killed.
 
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::pin::pin;
 
 use tokio::task::spawn_local;
-use wire::Capabilities;
 use wire::command::Kind;
 use wire::reply::End;
 
 use super::Session;
 use super::facts::endings::told;
-use super::facts::orders::{killed_without_server, shot};
+use super::facts::orders::{shot, while_waiting};
 use super::io::Io;
 use super::state::SessionState;
 use crate::client::login::ok;
-use crate::control::{Control, Signal};
+use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::kill::clean_up;
 use crate::limits::KILL_ANSWER_MAX;
 use crate::mail::Verdict;
-use crate::sock::{Input, Sock};
 use crate::statement::Kill;
 use crate::statement::kill::What;
 use crate::worker::BookEntry;
@@ -37,7 +33,10 @@ impl Session {
             return self.kill_self(kill.what, seq).await;
         }
         match kill_other(&self.entry, &mut self.io, &self.state, kill).await? {
-            Verdict::Done => self.reply(seq, &ok(self.state.identity.capabilities, self.state.status)).await,
+            Verdict::Done => {
+                let ok = ok(self.state.identity.capabilities, self.state.status);
+                self.reply(seq, &ok).await
+            }
             Verdict::Unknown => self.reply_error(seq, &ClientError::UnknownThread { id: kill.id }).await,
             Verdict::Failed(error) => self.reply_error(seq, &error).await,
             Verdict::Refused(payload) => self.reply(seq, &payload).await,
@@ -127,40 +126,4 @@ pub(super) fn note_shots(control: &Control, link: Option<&mut LinkState>, ended:
     {
         link.may_be_hit = true;
     }
-}
-
-/// Does what others want killed in a session of which nothing runs at a server. Returns whether its
-/// statement, which may wait for a server, is over. `running` says whether the client is in the
-/// middle of a command.
-pub(super) fn killed_here(
-    control: &Control,
-    capabilities: Capabilities,
-    running: bool,
-) -> Result<bool, Ending> {
-    if !control.has_mail() {
-        return Ok(false);
-    }
-    let mut is_over = false;
-    for request in control.take_mail() {
-        is_over |= killed_without_server(request, capabilities, running)?;
-    }
-    Ok(is_over)
-}
-
-/// Waits for what the command in the backlog needs, as long as the client wants it. Returns `None`
-/// if the statement is killed meanwhile, and an error if the client leaves or the session is to
-/// end.
-pub(super) async fn while_waiting<T>(
-    control: &Control,
-    client: &mut Sock,
-    capabilities: Capabilities,
-    mut waiting: Pin<&mut impl Future<Output = T>>,
-) -> Result<Option<T>, Ending> {
-    poll_fn(|cx| match client.poll_input(cx) {
-        _ if killed_here(control, capabilities, true)? => Poll::Ready(Ok(None)),
-        _ if control.signal() >= Signal::Stop => Poll::Ready(Err(Ending::Silent)),
-        Poll::Ready(Input::End) => Poll::Ready(Err(Ending::ClientLeft)),
-        _ => waiting.as_mut().poll(cx).map(|done| Ok(Some(done))),
-    })
-    .await
 }

@@ -57,7 +57,7 @@ impl Session {
         let Target::Variable(name) = form.target else { return Ok(()) };
         self.links.hide_last_result(&mut self.state);
         let question = (self.packet_of(&[b"SELECT @", name].concat()), Answer::Result);
-        let replies = match self.internal_query(&[question]).await? {
+        let replies = match self.ask_server(&[question]).await? {
             Ok(replies) => replies,
             Err(error) => return self.refuse_here(kind, &error).await,
         };

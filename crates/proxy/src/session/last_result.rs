@@ -127,7 +127,7 @@ impl Session {
         let id = self.state.last.results.last_id().known();
         // At MySQL anything else would hide how many rows were found.
         let set = (self.packet_of(format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
-        let replies = match self.internal_query(&[set]).await? {
+        let replies = match self.ask_server(&[set]).await? {
             Ok(replies) => replies,
             Err(error) => return Err(self.set_up_failed(kind, &error, decided).await),
         };

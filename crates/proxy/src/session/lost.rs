@@ -13,7 +13,7 @@ use wire::{Capabilities, StatusFlags};
 use super::Session;
 use super::cached_answer::Stale;
 use super::facts::cache::take_stale;
-use super::facts::endings::told;
+use super::facts::endings::{code, told};
 use super::facts::executions::send_once_more;
 use super::facts::leases::lose_backend;
 use super::facts::places::go_on;
@@ -136,7 +136,8 @@ impl Session {
         let loses_nothing = loss == Loss::Nothing && unanswered != Unanswered::RolledBack;
         if kind == Some(Kind::Ping) && self.links.pipelined.is_empty() && loses_nothing {
             // The proxy itself is alive.
-            self.reply(seq, &ok(self.state.identity.capabilities, self.state.status)).await?;
+            let ok = ok(self.state.identity.capabilities, self.state.status);
+            self.reply(seq, &ok).await?;
             self.entry.answered_here(&self.links, 0);
             return Ok(());
         }
@@ -213,14 +214,6 @@ fn again(
     }
     let running = &entry.control.running;
     command_that_runs(state, &entry.control, state.identity.capabilities, running.kind()?, running.bytes()?)
-}
-
-/// The number of the error in the payload of an ERR packet.
-pub(super) fn code(payload: &[u8]) -> Option<u16> {
-    match payload {
-        [0xff, low, high, ..] => Some(u16::from_le_bytes([*low, *high])),
-        _ => None,
-    }
 }
 
 /// The command that runs, of this kind and so many bytes, as a packet of the client's, if all of it

@@ -14,8 +14,8 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::facts::endings::interrupted;
+use super::facts::orders::while_waiting;
 use super::facts::places::{is_fast_forward, shares, take_found};
-use super::kill::while_waiting;
 use super::links::Links;
 use super::phase::Phase;
 use super::state::SessionState;
@@ -51,7 +51,8 @@ impl Session {
             Kind::Ping if has_none || can_answer_ping(&self.entry, &self.state, &self.links) => {
                 self.state.last.counted.changed = 0;
                 let seq = self.skip_command().await?;
-                self.reply(seq, &ok(self.state.identity.capabilities, self.state.status)).await?;
+                let ok = ok(self.state.identity.capabilities, self.state.status);
+                self.reply(seq, &ok).await?;
             }
             Kind::ChangeUser if self.io.refused_changes >= CHANGES_REFUSED_MAX => {
                 self.refuse_unknown().await?;

@@ -100,7 +100,7 @@ impl Session {
         };
         let command = ([&[Kind::StmtPrepare as u8][..], text].concat(), Answer::Prepare);
         self.entry.worker.note_at_server(Kind::StmtPrepare);
-        let mut replies = match self.internal_query(&[command]).await? {
+        let mut replies = match self.ask_server(&[command]).await? {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(NotPrepared::Lost(error))),
         };
@@ -129,7 +129,7 @@ impl Session {
             self.entry.control.running.resume(&paused);
         }
         let question = [(command.payload().to_vec(), Answer::Prepare)];
-        let replies = match self.internal_query(&question).await? {
+        let replies = match self.ask_server(&question).await? {
             Ok(replies) => replies,
             Err(_) if self.flight.tries_again(decided) => {
                 self.entry.end_running(&self.links);

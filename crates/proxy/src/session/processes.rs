@@ -8,8 +8,8 @@ use tokio::time::{Instant, timeout_at};
 use wire::command::Kind;
 
 use super::Session;
+use super::facts::orders::while_waiting;
 use super::flight::Flight;
-use super::kill::while_waiting;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::{SESSIONS_LISTED_MAX, SESSIONS_WAIT_MAX};

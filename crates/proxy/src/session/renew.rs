@@ -11,7 +11,7 @@ use super::Session;
 use super::close::close_here;
 use super::decided::Decided;
 use super::facts::executions::send_once_more;
-use super::kill::killed_here;
+use super::facts::orders::killed_here;
 use super::prepare::NotPrepared;
 use crate::counted::answered;
 use crate::ending::Ending;

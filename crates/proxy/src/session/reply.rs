@@ -6,9 +6,8 @@ use std::task::{Context, Poll, ready};
 use wire::frame::{HEADER_LEN, MessageScanner, put_message};
 
 use super::Session;
-use super::facts::endings::{interrupted, unreadable};
+use super::facts::endings::{code, interrupted, unreadable};
 use super::facts::orders::{obey, set_slow};
-use super::lost::code;
 use crate::control::Signal;
 use crate::counted::note_own_error;
 use crate::ending::Ending;

@@ -4,7 +4,6 @@ use command::Command;
 use route::AccessMode;
 use route::limits::JUDGED_BYTES_MAX;
 use sql::StatementKind;
-use sql::shape::Effects;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
@@ -25,10 +24,6 @@ use crate::state::{Mark, Pin};
 use crate::worker::Worker;
 use session::change::Change;
 use session::state::own_connection::told_here;
-
-/// What may depend on `LAST_INSERT_ID()`, or tell by it whether it has changed.
-pub(super) const NEEDS_LAST_ID: Effects =
-    Effects::LAST_INSERT_ID.union(Effects::WRITES).union(Effects::FUNCTION).union(Effects::UNKNOWN);
 
 impl Session {
     /// What is to be done with a command, if that is to send it to the backend in use. If not, it
@@ -54,7 +49,7 @@ impl Session {
 
     /// What is to be done with a command, if it may be sent before the one in front of it is
     /// answered.
-    pub(super) fn goes_along(&mut self, command: Command<'_>) -> Option<Decided> {
+    pub(super) fn decide_along(&mut self, command: Command<'_>) -> Option<Decided> {
         let kind = command.kind;
         if self.state.trace.is_some() {
             // One after the other: there is one trace.
@@ -125,7 +120,7 @@ impl Session {
     ) -> Decided {
         let session = self.links.session(&self.state);
         let at = circumstances(&self.entry.worker, &self.state, &session, asked, execute);
-        self.state.trace(|trace| trace.explained(self.explain(text, is_whole, &at)));
+        self.state.trace(|trace| trace.explained(self.explain_text(text, is_whole, &at)));
         let judged = self.entry.worker.routing.borrow_mut().judge(text, is_whole, &at);
         let mut decided = self.state.decide(judged, text, self.links.lock().is_some());
         if decided.plan.kind == StatementKind::Show && !decided.is_rewritten {

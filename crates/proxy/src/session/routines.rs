@@ -101,7 +101,7 @@ impl Session {
             let commands: Vec<_> =
                 questions.map(|text| (self.packet_of(text.as_bytes()), Answer::Result)).collect();
             // If that fails, the client hears of it with its next statement.
-            let replies = self.internal_query(&commands).await?.unwrap_or_default();
+            let replies = self.ask_server(&commands).await?.unwrap_or_default();
             self.links.note_ran(&mut self.state);
             if replies.iter().any(|reply| reply.warns() || reply.error().is_some()) {
                 self.forget_warnings().await?;
@@ -143,7 +143,7 @@ impl Session {
         if self.state.status.contains(StatusFlags::IN_TRANSACTION) {
             let commit = (self.packet_of(COMMIT), Answer::Result);
             // If that fails, the client hears of it with its next statement.
-            let _ = self.internal_query(&[commit]).await?;
+            let _ = self.ask_server(&[commit]).await?;
             self.links.note_ran(&mut self.state);
         }
         Ok(())
@@ -154,7 +154,7 @@ impl Session {
     pub(super) async fn ask_rows(&mut self) -> Result<bool, Ending> {
         let unknown = self.links.unknown_here(&self.state);
         let question = (self.packet_of(FIRST_QUESTION), Answer::Result);
-        let replies = self.internal_query(&[question]).await?.unwrap_or_default();
+        let replies = self.ask_server(&[question]).await?.unwrap_or_default();
         self.links.hide_last_result(&mut self.state);
         let row = replies.first().and_then(Reply::only_row).map(texts).unwrap_or_default();
         let mut numbers = row.iter();

@@ -10,13 +10,13 @@ use wire::{Codec as _, StatusFlags, packet};
 use super::Session;
 use super::decided::{Decided, Next, Reply};
 use super::facts::causal::{awaits_writes, has_to_see};
+use super::facts::commands::NEEDS_LAST_ID;
 use super::facts::places::has_to_wait;
 use super::facts::sharing::makes_way_for_new;
 use super::facts::writes::note_commit;
 use super::flight::Flight;
 use super::io::Io;
 use super::phase::Phase;
-use super::route::NEEDS_LAST_ID;
 use super::state::SessionState;
 use super::state::prepared::Registry;
 use super::stop::Stop;
@@ -185,7 +185,7 @@ impl Session {
     async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
         note_commit(&self.entry, &self.state, &mut self.flight);
         let commit = (self.packet_of(b"COMMIT"), Answer::Result);
-        match self.internal_query(&[commit]).await? {
+        match self.ask_server(&[commit]).await? {
             Err(error) => self.refuse_here(kind, &ClientError::CommitUnknown(Box::new(error))).await,
             Ok(replies) if self.state.status.contains(StatusFlags::IN_TRANSACTION) => {
                 let refusal = replies.first().map_or(&[][..], |reply| front(&reply.bytes));

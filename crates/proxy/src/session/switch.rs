@@ -85,7 +85,7 @@ impl Session {
         }
         if !is_borrowed && self.links.has_setup() && self.flight.ahead != Ahead::All {
             // It was for a command that was not sent.
-            return Ok(self.internal_query(&[]).await?.map(drop).map_err(AcquireError::Proxy));
+            return Ok(self.ask_server(&[]).await?.map(drop).map_err(AcquireError::Proxy));
         }
         Ok(Ok(()))
     }
@@ -97,7 +97,7 @@ impl Session {
         let schema_at = position_of_schema(&said);
         let mut commands: Vec<_> = said.into_iter().map(|said| self.command(said)).collect();
         commands.push((vec![Kind::ResetConnection as u8], Answer::Single));
-        match self.internal_query(&commands).await? {
+        match self.ask_server(&commands).await? {
             Err(error) => return Ok(Err(AcquireError::Proxy(error))),
             Ok(replies) => {
                 let may_lack = self.links.note_schema_reply(&mut self.state, schema_at, &replies);
@@ -137,7 +137,7 @@ impl Session {
             return Ok(Ok(()));
         }
         let commands: Vec<_> = commands.into_iter().map(|(_, command)| command).collect();
-        let replies = match self.internal_query(&commands).await? {
+        let replies = match self.ask_server(&commands).await? {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(AcquireError::Proxy(error))),
         };

@@ -94,11 +94,16 @@ impl Session {
         let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole)?;
         let session = self.links.session(&self.state);
         let at = circumstances(&self.entry.worker, &self.state, &session, asked(command, 0), false);
-        self.explain(command.text().get(from..)?, true, &at)
+        self.explain_text(command.text().get(from..)?, true, &at)
     }
 
     /// What becomes of `text`, and why; nothing if it is no statement.
-    pub(super) fn explain(&self, text: &[u8], is_whole: bool, at: &Circumstances<'_>) -> Option<Explanation> {
+    pub(super) fn explain_text(
+        &self,
+        text: &[u8],
+        is_whole: bool,
+        at: &Circumstances<'_>,
+    ) -> Option<Explanation> {
         let shared = &self.entry.worker.shared;
         let candidates = |hostgroup| {
             let bound = self.links.bound_to(&self.state, hostgroup).map(|one| vec![one]);

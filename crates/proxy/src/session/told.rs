@@ -27,7 +27,7 @@ impl Session {
         let columns: Vec<String> = names.iter().map(|name| set::question(name)).collect();
         let question = self.packet_of(format!("SELECT {}", columns.join(", ")).as_bytes());
         // If that fails, the client hears of it with its next statement.
-        let replies = self.internal_query(&[(question, Answer::Result)]).await?.unwrap_or_default();
+        let replies = self.ask_server(&[(question, Answer::Result)]).await?.unwrap_or_default();
         self.links.hide_last_result(&mut self.state);
         let settings = replies.first().map(|reply| told(reply, &names, self.state.identity.capabilities));
         if let Some(link) = self.links.state_mut() {

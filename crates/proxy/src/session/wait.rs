@@ -8,9 +8,9 @@ use tokio::time::{Instant, sleep};
 use wire::command::Kind;
 
 use super::Session;
+use super::facts::orders::while_waiting;
 use super::facts::places::runs;
 use super::facts::sharing::take_back;
-use super::kill::while_waiting;
 use super::phase::Phase;
 use super::stop::Stop;
 use super::trace::Part;

@@ -137,7 +137,7 @@ impl Session {
     /// Says the `BEGIN` that was answered here.
     async fn say_begin(&mut self) -> Result<Result<(), AcquireError>, Ending> {
         let text = self.packet_of(b"BEGIN");
-        let replies = match self.internal_query(&[(text, Answer::Result)]).await? {
+        let replies = match self.ask_server(&[(text, Answer::Result)]).await? {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(AcquireError::Proxy(error))),
         };

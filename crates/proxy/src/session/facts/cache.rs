@@ -1,5 +1,6 @@
 //! What is known of a statement that may have an answer in the query cache.
 
+use super::orders::while_waiting;
 use crate::cached::Style;
 use crate::control::Control;
 use crate::ending::Ending;
@@ -10,7 +11,6 @@ use crate::session::cached_fresh::Fresh;
 use crate::session::decided::Decided;
 use crate::session::flight::Flight;
 use crate::session::io::Io;
-use crate::session::kill::while_waiting;
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::worker::Worker;

@@ -6,10 +6,8 @@ use crate::session::facts::causal::is_bound_to;
 use crate::session::facts::kills::{own_kill, prepared_kill, takes_several_statements};
 use crate::session::flight::Flight;
 use crate::session::hidden::Batched;
-use crate::session::ids::Look;
 use crate::session::io::Io;
 use crate::session::links::Links;
-use crate::session::route::NEEDS_LAST_ID;
 use crate::session::state::{Past, SessionState};
 use crate::statement;
 use crate::statement::{Kill, Own};
@@ -193,3 +191,17 @@ pub(in crate::session) fn own_bytes_max(command: Command<'_>) -> u32 {
 pub(in crate::session) fn naming(command: Command<'_>) -> Option<&[u8]> {
     matches!(command.kind, Kind::Query | Kind::StmtPrepare).then(|| command.text())
 }
+
+/// What a command is to the proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) enum Look {
+    /// The server's.
+    Plain,
+    /// Not complete, and maybe one of ours.
+    Cut,
+    Ours(Own),
+}
+
+/// What may depend on `LAST_INSERT_ID()`, or tell by it whether it has changed.
+pub(in crate::session) const NEEDS_LAST_ID: Effects =
+    Effects::LAST_INSERT_ID.union(Effects::WRITES).union(Effects::FUNCTION).union(Effects::UNKNOWN);

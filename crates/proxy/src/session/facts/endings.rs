@@ -122,3 +122,11 @@ pub(in crate::session) fn error_text(payload: &[u8]) -> Option<String> {
     let message = error.message.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(error.message);
     Some(format!("error {}: {}", error.code, String::from_utf8_lossy(message)))
 }
+
+/// The number of the error in the payload of an ERR packet.
+pub(in crate::session) fn code(payload: &[u8]) -> Option<u16> {
+    match payload {
+        [0xff, low, high, ..] => Some(u16::from_le_bytes([*low, *high])),
+        _ => None,
+    }
+}

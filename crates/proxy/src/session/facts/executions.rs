@@ -1,6 +1,6 @@
 //! What a command changes for those behind it, and how it is written anew.
 
-use super::commands::is_own;
+use super::commands::{NEEDS_LAST_ID, is_own};
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::session::decided::{Decided, Next};
@@ -9,7 +9,6 @@ use crate::session::facts::places::{has_to_wait, is_at, shares};
 use crate::session::flight::Flight;
 use crate::session::io::Io;
 use crate::session::links::Links;
-use crate::session::route::NEEDS_LAST_ID;
 use crate::session::state::prepared::{NO_MODES, Prepared, Preparing};
 use crate::session::state::{Past, SessionState};
 use crate::statement::kill::PreparedKill;

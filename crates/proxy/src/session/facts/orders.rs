@@ -2,7 +2,7 @@
 
 use super::leases::give_up_backend;
 use super::sharing::take_back;
-use crate::control::Signal;
+use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::kill::{Shot, StandIn, Victim, kill, kill_for_stranger};
@@ -11,6 +11,7 @@ use crate::session::facts::endings::{lose_other, told};
 use crate::session::facts::places::has_transaction;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
+use crate::sock::{Input, Sock};
 use crate::statement::Kill;
 use crate::statement::kill::What;
 use crate::worker::{BookEntry, Worker};
@@ -19,7 +20,10 @@ use pool::Off;
 use pool::Reason;
 use pool::Standing;
 use session::identity::Stranger;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::task::spawn_local;
 use upstream::Backend;
@@ -228,4 +232,40 @@ pub(in crate::session) fn shot(
         thread_id: backend.connection().thread_id()?,
         identity: state.identity.for_own_use(worker.shared.connection_id(), stranger),
     })
+}
+
+/// Does what others want killed in a session of which nothing runs at a server. Returns whether its
+/// statement, which may wait for a server, is over. `running` says whether the client is in the
+/// middle of a command.
+pub(in crate::session) fn killed_here(
+    control: &Control,
+    capabilities: Capabilities,
+    running: bool,
+) -> Result<bool, Ending> {
+    if !control.has_mail() {
+        return Ok(false);
+    }
+    let mut is_over = false;
+    for request in control.take_mail() {
+        is_over |= killed_without_server(request, capabilities, running)?;
+    }
+    Ok(is_over)
+}
+
+/// Waits for what the command in the backlog needs, as long as the client wants it. Returns `None`
+/// if the statement is killed meanwhile, and an error if the client leaves or the session is to
+/// end.
+pub(in crate::session) async fn while_waiting<T>(
+    control: &Control,
+    client: &mut Sock,
+    capabilities: Capabilities,
+    mut waiting: Pin<&mut impl Future<Output = T>>,
+) -> Result<Option<T>, Ending> {
+    poll_fn(|cx| match client.poll_input(cx) {
+        _ if killed_here(control, capabilities, true)? => Poll::Ready(Ok(None)),
+        _ if control.signal() >= Signal::Stop => Poll::Ready(Err(Ending::Silent)),
+        Poll::Ready(Input::End) => Poll::Ready(Err(Ending::ClientLeft)),
+        _ => waiting.as_mut().poll(cx).map(|done| Ok(Some(done))),
+    })
+    .await
 }

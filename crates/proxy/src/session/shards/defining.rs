@@ -15,7 +15,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
 use crate::session::Session;
-use crate::session::kill::killed_here;
+use crate::session::facts::orders::killed_here;
 use crate::session::phase::Phase;
 use crate::state::SCHEMA;
 use observe::running::Measured;

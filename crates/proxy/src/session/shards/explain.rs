@@ -33,7 +33,7 @@ impl Session {
                 let session = inner.session.links.session(&inner.session.state);
                 let at =
                     circumstances(&inner.session.entry.worker, &inner.session.state, &session, None, false);
-                let explanation = inner.session.explain(text, true, &at);
+                let explanation = inner.session.explain_text(text, true, &at);
                 self.links.put_inner(inner);
                 explanation
             }

@@ -10,7 +10,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::{Gates, Pass, TableName};
 use crate::session::Session;
-use crate::session::kill::while_waiting;
+use crate::session::facts::orders::while_waiting;
 use crate::session::phase::Phase;
 
 /// Why a command does not run behind a gate.

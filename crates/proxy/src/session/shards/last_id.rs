@@ -14,7 +14,7 @@ use super::role::Place;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
-use crate::session::route::NEEDS_LAST_ID;
+use crate::session::facts::commands::NEEDS_LAST_ID;
 use crate::state::results::LastId;
 
 /// What servers are asked.

@@ -49,7 +49,7 @@ async fn say(session: &mut Session, text: &str) -> Result<Result<(), Vec<u8>>, E
     }
     session.links.hide_last_result(&mut session.state);
     let command = (session.packet_of(text.as_bytes()), Answer::Result);
-    let replies = session.internal_query(&[command]).await?;
+    let replies = session.ask_server(&[command]).await?;
     session.flight.end_try();
     Ok(match replies {
         Err(error) => Err(error.to_packet(0, caps).split_off(HEADER_LEN)),
