@@ -375,9 +375,8 @@ impl Control {
     }
 
     /// The same of a client that does not go on with a command, or with its answer.
-    pub(crate) fn set_slow(&self, now: Instant, in_transaction: bool) {
+    pub(crate) fn set_slow(&self, now: Instant) {
         self.activity.set(Activity::Slow(now));
-        self.note_transaction(now, in_transaction);
     }
 
     /// Says whether a transaction is open from `now` on.

@@ -161,7 +161,6 @@ use upstream::Copied;
 
 use facts::cache::end_unwatched;
 use facts::endings::last_words;
-use facts::orders::set_slow;
 use facts::places::has_transaction;
 use facts::places::is_fast_forward;
 use facts::records::note_statement_over;
@@ -404,7 +403,7 @@ impl Session {
         let upload = self.flight.as_mut().and_then(|flight| flight.upload.take());
         let Some(mut upload) = upload else { return Err(broken("an upload without a command")) };
         // While the client sends it has as much time as an idle one.
-        set_slow(&self.entry, &self.state, &self.links);
+        self.entry.set_slow();
         let complete = poll_fn(|cx| self.poll_upload(cx, &mut upload)).await?;
         self.entry.control.set_busy();
         if complete {

@@ -10,7 +10,7 @@ use wire::reply::Event;
 use super::Session;
 use super::facts::endings::{pause_or_end, told_if};
 use super::facts::leases::was_reset;
-use super::facts::orders::{note_own_limit, obey, set_slow};
+use super::facts::orders::{note_own_limit, obey};
 use super::facts::places::go_on;
 use super::kill::note_shots;
 use super::links::Links;
@@ -206,7 +206,7 @@ impl Session {
     fn poll_parked(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
         if self.io.poll_flush(cx)?.is_pending() {
             // A client that does not read has as much time as an idle one.
-            set_slow(&self.entry, &self.state, &self.links);
+            self.entry.set_slow();
             return Poll::Pending;
         }
         self.entry.control.set_busy();

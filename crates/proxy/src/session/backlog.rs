@@ -7,7 +7,7 @@ use wire::frame::{Header, MessageScanner, whole_front};
 
 use super::Session;
 use super::facts::commands::{Look, look};
-use super::facts::orders::{obey, set_slow};
+use super::facts::orders::obey;
 use super::route::is_enough;
 use crate::ending::Ending;
 use crate::worker::Worker;
@@ -39,14 +39,14 @@ impl Session {
     }
 
     async fn read_while(&mut self, lacks: impl Fn(&Self) -> bool) -> Result<(), Ending> {
-        set_slow(&self.entry, &self.state, &self.links);
+        self.entry.set_slow();
         poll_fn(|cx| {
             obey(&self.entry, &mut self.state, &mut self.links, true)?;
             while lacks(self) {
                 ready!(self.io.poll_more(cx, &self.entry.worker.net.scratch))?;
                 // Each piece counts as a sign of life; between two the client may be as slow as an
                 // idle one.
-                set_slow(&self.entry, &self.state, &self.links);
+                self.entry.set_slow();
             }
             Poll::Ready(Ok::<_, Ending>(()))
         })

@@ -54,7 +54,7 @@ impl Session {
             Ok(asked) => {
                 match look_up(&self.entry.worker, &self.state, &asked, self.entry.worker.arrival_us(&asked)) {
                     Look::Hit(rows, bytes) => {
-                        self.begin_hit(command, &decided, rows, bytes);
+                        self.begin_hit(command, &decided, (rows, bytes));
                         self.entry.end_hit(rows);
                         if command.kind == Kind::Query {
                             learn_known(
@@ -108,7 +108,7 @@ impl Session {
             };
             let waiter = match look_up(&self.entry.worker, &self.state, &asked, since_us) {
                 Look::Hit(rows, bytes) => {
-                    self.begin_hit(command, decided, rows, bytes);
+                    self.begin_hit(command, decided, (rows, bytes));
                     self.skip_command().await?;
                     let answer = self.entry.worker.cached.written().to_vec();
                     self.write_to_client(&answer).await?;
@@ -157,8 +157,7 @@ impl Session {
         &mut self,
         command: Command<'_>,
         decided: &Decided,
-        rows: RowCounts,
-        answered: usize,
+        (rows, answered): (RowCounts, usize),
     ) {
         if let Some(flight) = self.flight.as_mut() {
             // It may have been sent before, in vain.

@@ -44,7 +44,7 @@ impl Session {
                 self.entry.worker.freshness(&known.asked, u64::MAX),
             )
         {
-            self.begin_hit(command, &known.decided, rows, bytes);
+            self.begin_hit(command, &known.decided, (rows, bytes));
             self.entry.end_hit(rows);
             if let Some(orders) = &known.decided.orders {
                 self.entry.worker.routing.borrow().count(&orders.verdict);

@@ -32,7 +32,7 @@ impl Session {
         else {
             return Ok(false);
         };
-        self.begin_hit(command.command(), decided, rows, packets.len());
+        self.begin_hit(command.command(), decided, (rows, packets.len()));
         self.skip_command().await?;
         self.write_to_client(&packets).await?;
         self.entry.end_hit(rows);

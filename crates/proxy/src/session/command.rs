@@ -16,7 +16,7 @@ use super::facts::commands::is_own;
 use super::facts::endings::{interrupted, unreadable};
 use super::facts::executions::reuse_at_once;
 use super::facts::leases::{look_at_server, poll_idle_backend};
-use super::facts::orders::{leave_servers_off, obey, set_slow};
+use super::facts::orders::{leave_servers_off, obey};
 use super::facts::places::is_at;
 use super::facts::records::{begin_sent, measure, mirror, note_traced};
 use super::facts::sharing::{stay_with_others, take_back};
@@ -174,7 +174,7 @@ impl Session {
             let command = Command::first(rest, self.state.identity.capabilities);
             let command = command.ok_or_else(|| broken("a command without its byte"))?;
             let goes_on = paused.as_ref().filter(|_| start == 0);
-            let measured = self.note_command(command, scanned.done, &mut decided, goes_on);
+            let measured = self.note_command((command, scanned.done), &mut decided, goes_on);
             let upload = Upload { scanner, complete: scanned.done, answer: command.answer() };
             if goes_on.is_none() {
                 mirror(&self.entry.worker, &self.state, &mut self.flight, command, &upload, &decided);
@@ -232,8 +232,7 @@ impl Session {
     /// before if it is sent once more.
     fn note_command(
         &mut self,
-        command: Command<'_>,
-        is_whole: bool,
+        (command, is_whole): (Command<'_>, bool),
         decided: &mut Decided,
         goes_on: Option<&Paused>,
     ) -> Measured {
@@ -321,7 +320,7 @@ impl Session {
             self.entry.worker.check_size(&upload.scanner)?;
             // Each piece counts as a sign of life; between two the client may be as slow as an idle
             // one.
-            set_slow(&self.entry, &self.state, &self.links);
+            self.entry.set_slow();
             upload.complete = scanned.done;
             let (now, later) = input.split_at_checked(scanned.len).unwrap_or((input, &[]));
             self.io.backlog.extend_from_slice(later);

@@ -32,7 +32,7 @@ impl Session {
         let mut decided = match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
             Some(text) => {
                 let asked = asked(command, prepared.params());
-                self.judge(text, true, asked, true)
+                self.judge((text, true), asked, true)
             }
             None if moves => self.decide_with_meaning(prepared, command),
             // Its answer tells a status: that of the transaction is the client's.
@@ -71,7 +71,7 @@ impl Session {
         let mut judged = Decided::plainly_to(session.transaction.unwrap_or(prepared.home));
         if let (None, Some(text)) = (session.transaction, prepared.what.text.as_deref()) {
             let asked = asked(command, prepared.params());
-            judged = self.judge(text, true, asked, true).never_cached();
+            judged = self.judge((text, true), asked, true).never_cached();
         }
         let Some(wanted) = judged.target() else { return judged };
         let has_it = || {

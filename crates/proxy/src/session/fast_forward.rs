@@ -14,7 +14,7 @@ use route::no_readers;
 use super::Session;
 use super::facts::endings::unreadable;
 use super::facts::leases::poll_idle_backend;
-use super::facts::orders::{leave_servers_off, obey, set_slow};
+use super::facts::orders::{leave_servers_off, obey};
 use super::phase::Phase;
 use crate::audit;
 use crate::ending::Ending;
@@ -30,7 +30,7 @@ impl Session {
     /// why, in the place of the answer to its first command, and may try again.
     pub(super) async fn fast_forward(&mut self) -> Result<Phase, Ending> {
         loop {
-            set_slow(&self.entry, &self.state, &self.links);
+            self.entry.set_slow();
             poll_fn(|cx| self.poll_first_bytes(cx)).await?;
             if self.io.backlog == QUIT {
                 self.entry.note_goodbye();

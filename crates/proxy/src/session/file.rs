@@ -7,7 +7,7 @@ use wire::frame::MessageScanner;
 
 use super::Session;
 use super::facts::endings::{interrupted, told, unreadable};
-use super::facts::orders::{obey, set_slow};
+use super::facts::orders::obey;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::in_use;
@@ -36,7 +36,7 @@ impl Session {
         let seq = backend.connection().progress().next_seq;
         let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
         // While the client sends it has as much time as an idle one.
-        set_slow(&self.entry, &self.state, &self.links);
+        self.entry.set_slow();
         poll_fn(|cx| self.poll_file(cx, &mut file)).await?;
         self.entry.control.set_busy();
         let seq = file.message.next_seq();
@@ -72,7 +72,7 @@ impl Session {
             if self.io.backlog.is_empty() {
                 ready!(self.io.poll_more(cx, &self.entry.worker.net.scratch))
                     .map_err(|error| unreadable(&self.entry, &self.state, &error, file.message.next_seq()))?;
-                set_slow(&self.entry, &self.state, &self.links);
+                self.entry.set_slow();
             }
             let input = std::mem::take(&mut self.io.backlog);
             let mut sent = 0;

@@ -31,7 +31,7 @@ impl Session {
         let Some(copied) = command.map(|command| command.copied()) else { return Ok(false) };
         let command = copied.command();
         let decided = match kind {
-            Kind::Query => self.judge(command.text(), true, None, false),
+            Kind::Query => self.judge((command.text(), true), None, false),
             _ => self.decide_prepared(command),
         };
         self.entry.worker.note_ruling(&self.state, command, &decided);

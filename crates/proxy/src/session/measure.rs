@@ -84,6 +84,11 @@ impl Session {
 }
 
 impl BookEntry {
+    /// The session waits for its client from now on, in the middle of a command.
+    pub(super) fn set_slow(&self) {
+        self.control.set_slow(self.worker.now());
+    }
+
     /// Counts a command; of a statement, which one it is may be known already.
     pub(super) fn measure_as(&self, command: Command<'_>, known: Option<StatementKind>) -> Measured {
         let kind = command.kind;

@@ -47,7 +47,7 @@ impl Session {
         let mut decided = decided;
         if decided.is_split() && matches!(unseen, Unseen::Known) {
             // Not at a reader: it may write.
-            let elsewhere = self.judge(text, true, Some(AccessMode::ReadWrite), execute);
+            let elsewhere = self.judge((text, true), Some(AccessMode::ReadWrite), execute);
             decided.redirect(elsewhere.target().unwrap_or(self.state.here));
         }
         decided.plan.effects = decided.plan.effects.union(Effects::FUNCTION);

@@ -7,7 +7,7 @@ use wire::frame::{HEADER_LEN, MessageScanner, put_message};
 
 use super::Session;
 use super::facts::endings::{code, interrupted, unreadable};
-use super::facts::orders::{obey, set_slow};
+use super::facts::orders::obey;
 use crate::control::Signal;
 use crate::counted::note_own_error;
 use crate::ending::Ending;
@@ -18,7 +18,7 @@ impl Session {
     /// with.
     pub(super) async fn skip_command(&mut self) -> Result<u8, Ending> {
         // Until the command is whole the client is as good as idle, and has as long as an idle one.
-        set_slow(&self.entry, &self.state, &self.links);
+        self.entry.set_slow();
         let mut scanner = MessageScanner::new(0);
         poll_fn(|cx| self.poll_skip(cx, &mut scanner)).await?;
         if let Some(flight) = self.flight.as_mut() {
@@ -66,7 +66,7 @@ impl Session {
     pub(super) async fn write_to_client(&mut self, packet: &[u8]) -> Result<(), Ending> {
         self.state.note_error_code(packet.get(HEADER_LEN..).and_then(code));
         // A client that does not read has as much time as an idle one.
-        set_slow(&self.entry, &self.state, &self.links);
+        self.entry.set_slow();
         let written = self.entry.control.until(Signal::Stop, self.io.sock.write_all(packet)).await;
         Ok(written.map_err(|_| Ending::Silent)??)
     }

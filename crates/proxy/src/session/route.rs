@@ -83,9 +83,9 @@ impl Session {
         let is_whole = command.is_whole() && command.payload().len() <= JUDGED_BYTES_MAX;
         let decided = match kind {
             Kind::Query => {
-                self.look_behind(self.judge(text, is_whole, asked(command, 0), false), text, false)
+                self.look_behind(self.judge((text, is_whole), asked(command, 0), false), text, false)
             }
-            Kind::StmtPrepare => self.judge(text, is_whole, None, false).never_cached(),
+            Kind::StmtPrepare => self.judge((text, is_whole), None, false).never_cached(),
             _ if kind.names_statement() => self.decide_prepared(command),
             _ => {
                 // What any server that the session has can answer.
@@ -113,8 +113,7 @@ impl Session {
     /// What is decided about a statement.
     pub(super) fn judge(
         &self,
-        text: &[u8],
-        is_whole: bool,
+        (text, is_whole): (&[u8], bool),
         asked: Option<AccessMode>,
         execute: bool,
     ) -> Decided {

@@ -211,7 +211,7 @@ impl Session {
         if is_bound || !is_plain {
             return false;
         }
-        let decided = self.judge(text, true, None, false);
+        let decided = self.judge((text, true), None, false);
         decided.target() == Some(account.default_hostgroup) && decided.orders.is_none()
     }
 

@@ -30,11 +30,6 @@ use upstream::Backend;
 use upstream::Target;
 use wire::Capabilities;
 
-/// The session waits for its client from now on, in the middle of a command.
-pub(in crate::session) fn set_slow(entry: &BookEntry, state: &SessionState, links: &Links) {
-    entry.control.set_slow(entry.worker.now(), has_transaction(state, links));
-}
-
 /// The client may have set how long it may be idle.
 #[cold]
 pub(in crate::session) fn note_own_limit(entry: &BookEntry, state: &SessionState, links: &Links) {

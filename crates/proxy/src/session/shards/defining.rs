@@ -75,12 +75,12 @@ impl Session {
                 } else {
                     running.end().await;
                 }
-                return self.give_definition(seq, &branches, &replies, is_refused).await;
+                return self.give_definition(seq, (&branches, &replies), is_refused).await;
             }
             running.note(number, State::Done, "").await;
         }
         running.end().await;
-        self.give_definition(seq, &branches, &replies, is_refused).await
+        self.give_definition(seq, (&branches, &replies), is_refused).await
     }
 
     /// Whether the first node may have executed a definition that was answered with an error.
@@ -137,8 +137,7 @@ impl Session {
     async fn give_definition(
         &mut self,
         seq: u8,
-        branches: &[Branch],
-        replies: &[Vec<u8>],
+        (branches, replies): (&[Branch], &[Vec<u8>]),
         is_refused: bool,
     ) -> Result<Phase, Ending> {
         let source = |(session, branch): (usize, &Branch)| Source {

@@ -61,7 +61,7 @@ impl Session {
         let mut tree = self.entry.worker.shards.take_tree();
         let explained = if tree.read(&command.text, &read).is_ok() {
             self.learn_definitions(command, &tree, layout).await?;
-            self.with_request(command, &tree, read, layout, &[], |request, asker| {
+            self.with_request((command, &tree), read, layout, &[], |request, asker| {
                 let plan = match planner::seen::seen(request, asker) {
                     Some(seen) => seen.plan,
                     None => planner::plan::plan(request),

@@ -38,7 +38,6 @@ use scatter::Scatter as Replies;
 
 use super::facts::{depends_on_time, has_one_connection, poll_killed, refused_scatter, what};
 use crate::session::facts::endings::{interrupted, unreadable};
-use crate::session::facts::orders::set_slow;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::worker::Worker;
@@ -237,7 +236,7 @@ impl Session {
                     }
                     ready!(self.io.sock.poll_flush(cx))?;
                     // While the client sends it has as much time as an idle one.
-                    set_slow(&self.entry, &self.state, &self.links);
+                    self.entry.set_slow();
                     loading.step = Step::Sending;
                 }
                 Step::Sending => {
@@ -246,7 +245,7 @@ impl Session {
                         let seq = loading.file.next_seq();
                         ready!(self.io.poll_more(cx, &worker.net.scratch))
                             .map_err(|error| unreadable(&self.entry, &self.state, &error, seq))?;
-                        set_slow(&self.entry, &self.state, &self.links);
+                        self.entry.set_slow();
                     }
                     let input = std::mem::take(&mut self.io.backlog);
                     let later = loading.take(&input).map_err(|error| {

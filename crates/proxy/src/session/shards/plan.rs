@@ -202,7 +202,7 @@ impl Session {
             Way::One { branch, .. } => {
                 let plan = Plan::One(branch.clone());
                 let made = |request: &Request<'_>, _| Template::of(request, &plan);
-                self.with_request(command, tree, read, layout, &[], made).flatten().map(Kept::Template)
+                self.with_request((command, tree), read, layout, &[], made).flatten().map(Kept::Template)
             }
             Way::Many(scattered) if command.execution.is_none() && scattered.is_query() => {
                 Some(Kept::Repeated(command.text.as_slice().into(), scattered.clone()))
@@ -239,8 +239,7 @@ impl Session {
     /// name that no layout has.
     pub(super) fn with_request<T>(
         &self,
-        command: &Command,
-        tree: &Tree,
+        (command, tree): (&Command, &Tree),
         read: Settings,
         layout: &Layout,
         ids: &[u64],
@@ -267,7 +266,7 @@ impl Session {
     }
 
     fn planned(&self, command: &Command, tree: &Tree, read: Settings, layout: &Layout, ids: &[u64]) -> Way {
-        let planned = self.with_request(command, tree, read, layout, ids, |request, asker| {
+        let planned = self.with_request((command, tree), read, layout, ids, |request, asker| {
             let seen = planner::seen::seen(request, asker);
             let seen = seen.unwrap_or_else(|| Seen::of_plan(request, planner::plan::plan(request)));
             if matches!(seen.plan, Plan::Home | Plan::One(_)) && !command.writes() {

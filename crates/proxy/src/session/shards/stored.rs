@@ -113,7 +113,7 @@ impl Session {
         if self.entry.worker.has_one_way(&self.state) {
             return self.state.account.hostgroup();
         }
-        let decided = self.judge(text, true, None, false);
+        let decided = self.judge((text, true), None, false);
         decided.target().unwrap_or(self.state.account.hostgroup())
     }
 
