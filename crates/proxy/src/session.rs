@@ -159,17 +159,26 @@ use session::identity::Identity;
 use upstream::Backend;
 use upstream::Copied;
 
+use cached_tables::learn_tables;
+use command::poll_upload;
 use facts::cache::end_unwatched;
 use facts::endings::last_words;
+use facts::leases::leave_nothing_running;
 use facts::places::has_transaction;
 use facts::places::is_fast_forward;
 use facts::records::note_statement_over;
+use facts::replies::flush_client;
 use facts::sharing::may_ask_what_is_set;
 use flight::Flight;
 use io::Io;
+use kept_error::keep_error;
 use links::Links;
+use own::refuse_too_large;
 use phase::Phase;
+use routines::judge_routines;
 use state::{Past, SessionState};
+use told::ask_what_is_set;
+use warnings::log_warnings;
 
 pub(crate) use flight::Flights;
 pub(crate) use shards::shard_hint;
@@ -243,32 +252,16 @@ impl Session {
         };
         let mut ending = match self.run_phases(first).await {
             Ok(()) => broken("a session that stops for its client"),
-            Err(ending) => self.end_of(ending).await,
+            Err(ending) => end_of(&self.entry, &mut self.io, &self.state, &mut self.links, ending).await,
         };
         if self.trade_back() {
-            ending = self.end_of(ending).await;
+            ending = end_of(&self.entry, &mut self.io, &self.state, &mut self.links, ending).await;
         }
         if let Ending::Broken(broken) = &ending {
             broken.note(&self.entry.worker.counts);
         }
         audit::note_end(&self.entry.worker, &self.entry.control, Some(&ending));
         ending
-    }
-
-    /// What an ending comes to, once the client and the server have been told what they are to be
-    /// told before it.
-    async fn end_of(&mut self, ending: Ending) -> Ending {
-        match ending {
-            Ending::TooLarge(command) => Box::pin(self.refuse_too_large(command)).await,
-            Ending::BackendSpoke { answer_seq } => {
-                Box::pin(last_words(&self.entry, &self.state, &mut self.links, answer_seq)).await
-            }
-            Ending::ClientLeft => {
-                self.leave_nothing_running();
-                Ending::ClientLeft
-            }
-            ending => ending,
-        }
     }
 
     /// The life of commands: each phase returns the next one. An inner session returns when it has
@@ -338,7 +331,7 @@ impl Session {
 
     /// Waits until the client has taken its reply.
     async fn end_answer(&mut self) -> Result<Phase, Ending> {
-        self.flush_client().await?;
+        flush_client(&self.entry, &mut self.io, &mut self.state, &mut self.links).await?;
         Ok(self.next_phase())
     }
 
@@ -350,19 +343,19 @@ impl Session {
             flight.taps.end_writes();
         }
         if let Some(warned) = self.entry.control.running.take_warned() {
-            self.log_warnings(warned).await?;
+            log_warnings(&self.entry, &mut self.state, &mut self.links, &mut self.flight, warned).await?;
         }
         if self.state.hides_write() {
             Box::pin(self.ask_what_was_written()).await?;
         }
         if may_ask_what_is_set(&self.entry, &self.state, &self.links) {
-            self.ask_what_is_set().await?;
+            ask_what_is_set(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
         }
         if self.may_judge() {
-            self.judge_routines().await?;
+            judge_routines(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
         }
         if self.may_learn() {
-            self.learn_tables().await?;
+            learn_tables(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
         }
         Ok(if self.flight.refused.is_some() { Phase::Retrying } else { Phase::Over })
     }
@@ -373,7 +366,7 @@ impl Session {
     }
 
     async fn keep_idle_error(&mut self) -> Result<Phase, Ending> {
-        self.keep_error().await?;
+        keep_error(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
         Ok(self.next_phase())
     }
 
@@ -404,7 +397,10 @@ impl Session {
         let Some(mut upload) = upload else { return Err(broken("an upload without a command")) };
         // While the client sends it has as much time as an idle one.
         self.entry.set_slow();
-        let complete = poll_fn(|cx| self.poll_upload(cx, &mut upload)).await?;
+        let complete = poll_fn(|cx| {
+            poll_upload(&self.entry, &mut self.io, &mut self.state, &mut self.links, cx, &mut upload)
+        })
+        .await?;
         self.entry.control.set_busy();
         if complete {
             return Ok(self.phase_after(upload.answer, upload.next_seq()));
@@ -420,6 +416,26 @@ impl Session {
             Answer::Endless => Phase::Tunnel,
             _ => Phase::Relaying(seq),
         }
+    }
+}
+
+/// What an ending comes to, once the client and the server have been told what they are to be
+/// told before it.
+async fn end_of(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &SessionState,
+    links: &mut Links,
+    ending: Ending,
+) -> Ending {
+    match ending {
+        Ending::TooLarge(command) => Box::pin(refuse_too_large(entry, io, state, links, command)).await,
+        Ending::BackendSpoke { answer_seq } => Box::pin(last_words(entry, state, links, answer_seq)).await,
+        Ending::ClientLeft => {
+            leave_nothing_running(entry, state, links);
+            Ending::ClientLeft
+        }
+        ending => ending,
     }
 }
 

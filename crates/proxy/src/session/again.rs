@@ -17,7 +17,7 @@ use super::facts::leases::lose_backend;
 use super::facts::orders::while_waiting;
 use super::hidden::Refused;
 use super::lost::command_that_runs;
-use super::renew::needs_renewal;
+use super::renew::{needs_renewal, pass_on, refuse_running};
 use super::segments::Part;
 use super::state::SessionState;
 use crate::control::Control;
@@ -133,7 +133,16 @@ impl Session {
                 moved,
             )
             .await?;
-            let Some(moved) = moved else { return self.refuse_running(&ClientError::Interrupted).await };
+            let Some(moved) = moved else {
+                return refuse_running(
+                    &self.entry,
+                    &mut self.io,
+                    &mut self.state,
+                    &self.links,
+                    &ClientError::Interrupted,
+                )
+                .await;
+            };
             let has_moved = moved.is_ok();
             match (self.links.loss(&self.state), refused.command) {
                 (Loss::Nothing, Some(command)) if has_moved => {
@@ -145,11 +154,13 @@ impl Session {
                     let off = server.off().unwrap_or(Off::Left);
                     let error = ClientError::transaction_lost(server.endpoint(), Gone::Off(off));
                     lose_backend(&self.entry, &mut self.state, &mut self.links);
-                    return self.refuse_running(&error).await;
+                    return refuse_running(&self.entry, &mut self.io, &mut self.state, &self.links, &error)
+                        .await;
                 }
                 _ => {}
             }
         }
-        self.pass_on(&refused.answer, refused.outcome).await
+        pass_on(&self.entry, &mut self.io, &mut self.state, &self.links, &refused.answer, refused.outcome)
+            .await
     }
 }

@@ -12,8 +12,13 @@ use super::facts::endings::{pause_or_end, told_if};
 use super::facts::leases::was_reset;
 use super::facts::orders::{note_own_limit, obey};
 use super::facts::places::go_on;
+use super::facts::replies::{flush_client, poll_flush_client};
+use super::file::relay_file;
+use super::flight::Flight;
+use super::io::Io;
 use super::kill::note_shots;
 use super::links::Links;
+use super::off::break_off;
 use super::segments::{At, Wrong, settle};
 use super::state::settle::Settled;
 use super::state::{Past, SessionState};
@@ -68,13 +73,13 @@ impl Session {
                 },
             };
             if asks_for_file {
-                Box::pin(self.relay_file()).await?;
+                Box::pin(relay_file(&self.entry, &mut self.io, &mut self.state, &mut self.links)).await?;
             } else {
                 // A large answer: let other sessions run.
                 tokio::task::yield_now().await;
             }
         };
-        self.flush_client().await?;
+        flush_client(&self.entry, &mut self.io, &mut self.state, &mut self.links).await?;
         self.state.trace(|trace| trace.answered(Instant::now().into_std()));
         let link = self.links.connection_mut();
         let changes = self.flight.is_changing();
@@ -100,11 +105,11 @@ impl Session {
     fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Result<Event, Ending>> {
         obey(&self.entry, &mut self.state, &mut self.links, true)?;
         if self.entry.control.is_recalled() {
-            self.break_off()?;
+            break_off(&self.entry, &self.state, &mut self.links)?;
         }
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
-            ready!(self.poll_client_ready(cx))?;
+            ready!(poll_client_ready(&self.entry, &mut self.io, cx))?;
             let backend = in_use_mut(&mut self.links.in_use)?;
             let link = backend.connection_mut();
             let mut scratch = self.entry.worker.net.scratch.borrow_mut();
@@ -119,7 +124,9 @@ impl Session {
                     drop(scratch);
                     // Closing the backend ends the statement's output.
                     self.io.poll_gone(cx)?;
-                    return other.map(|end| Err(self.lost(end.err())));
+                    return other.map(|end| {
+                        Err(lost(&self.entry, &self.state, &self.links, &self.flight, end.err()))
+                    });
                 }
             };
             self.state.trace(|trace| trace.answers(Instant::now().into_std()));
@@ -140,78 +147,68 @@ impl Session {
             match at.pass(cx, &read) {
                 Ok(None) => {}
                 Ok(Some(event)) => return Poll::Ready(Ok(event)),
-                Err(wrong) => return Poll::Ready(Err(self.broken_off_by(wrong))),
+                Err(wrong) => {
+                    return Poll::Ready(Err(broken_off_by(
+                        &self.entry,
+                        &self.state,
+                        &self.links,
+                        &self.flight,
+                        wrong,
+                    )));
+                }
             }
         }
         Poll::Ready(Ok(Event::More))
     }
+}
 
-    /// The session or its connection ends because of what a server says.
-    #[cold]
-    fn broken_off_by(&self, wrong: Wrong) -> Ending {
-        match wrong {
-            Wrong::Setup => self.lost(None),
-            Wrong::Nonsense(error, before) => nonsense(&self.entry, &self.state, &self.links, &error, before),
-            Wrong::File(before) => file_not_expected(&self.entry, &self.state, &self.links, before),
-            Wrong::TooMuch(bytes) => self.links.too_much(bytes),
-            Wrong::ClientLeft => Ending::ClientLeft,
-        }
+/// The session or its connection ends because of what a server says.
+#[cold]
+fn broken_off_by(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &Links,
+    flight: &Flight,
+    wrong: Wrong,
+) -> Ending {
+    match wrong {
+        Wrong::Setup => lost(entry, state, links, flight, None),
+        Wrong::Nonsense(error, before) => nonsense(entry, state, links, &error, before),
+        Wrong::File(before) => file_not_expected(entry, state, links, before),
+        Wrong::TooMuch(bytes) => links.too_much(bytes),
+        Wrong::ClientLeft => Ending::ClientLeft,
     }
+}
 
-    /// The backend is gone in the middle of its answer, or what it says is not the protocol.
-    fn lost(&self, error: Option<std::io::Error>) -> Ending {
-        let Some(backend) = &self.links.in_use else { return no_connection() };
-        let reply = backend.connection().progress();
-        let is_garbled = error.is_some_and(|error| garbled(&error).is_some());
-        if !is_garbled && !reply.is_begun && self.entry.control.signal() != Signal::Kill {
-            let gone = if self.flight.refusal.is_some() { Gone::Refused } else { Gone::Closed };
-            return Ending::ServerLost(gone);
-        }
-        self.entry.worker.counts.note(Counter::ServersAborted);
-        let error = if self.entry.control.signal() == Signal::Kill {
-            ClientError::ConnectionKilled
-        } else {
-            ClientError::server_lost(backend.server().endpoint())
-        };
-        told_if(&self.entry, &self.state, reply, &error)
+/// The backend is gone in the middle of its answer, or what it says is not the protocol.
+fn lost(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &Links,
+    flight: &Flight,
+    error: Option<std::io::Error>,
+) -> Ending {
+    let Some(backend) = &links.in_use else { return no_connection() };
+    let reply = backend.connection().progress();
+    let is_garbled = error.is_some_and(|error| garbled(&error).is_some());
+    if !is_garbled && !reply.is_begun && entry.control.signal() != Signal::Kill {
+        let gone = if flight.refusal.is_some() { Gone::Refused } else { Gone::Closed };
+        return Ending::ServerLost(gone);
     }
+    entry.worker.counts.note(Counter::ServersAborted);
+    let error = if entry.control.signal() == Signal::Kill {
+        ClientError::ConnectionKilled
+    } else {
+        ClientError::server_lost(backend.server().endpoint())
+    };
+    told_if(entry, state, reply, &error)
+}
 
-    /// Ready when the client has taken what it got, and may get more.
-    #[inline]
-    fn poll_client_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        ready!(self.poll_flush_client(cx))?;
-        if self.entry.worker.rate_to_client().is_some() {
-            self.io.poll_throttle(cx)
-        } else {
-            Poll::Ready(Ok(()))
-        }
-    }
-
-    pub(super) async fn flush_client(&mut self) -> Result<(), Ending> {
-        poll_fn(|cx| {
-            obey(&self.entry, &mut self.state, &mut self.links, true)?;
-            self.poll_flush_client(cx)
-        })
-        .await
-    }
-
-    /// Writes what the client has not taken yet, if there is anything.
-    #[inline]
-    fn poll_flush_client(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        if self.io.is_sent() { Poll::Ready(Ok(())) } else { self.poll_parked(cx) }
-    }
-
-    /// Writes what is parked for the client.
-    #[cold]
-    fn poll_parked(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        if self.io.poll_flush(cx)?.is_pending() {
-            // A client that does not read has as much time as an idle one.
-            self.entry.set_slow();
-            return Poll::Pending;
-        }
-        self.entry.control.set_busy();
-        Poll::Ready(Ok(()))
-    }
+/// Ready when the client has taken what it got, and may get more.
+#[inline]
+fn poll_client_ready(entry: &BookEntry, io: &mut Io, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
+    ready!(poll_flush_client(entry, io, cx))?;
+    if entry.worker.rate_to_client().is_some() { io.poll_throttle(cx) } else { Poll::Ready(Ok(())) }
 }
 
 /// What the backend says makes no sense; the client is at this place in its answer.

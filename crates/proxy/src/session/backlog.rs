@@ -8,8 +8,8 @@ use wire::frame::{Header, MessageScanner, whole_front};
 use super::Session;
 use super::facts::commands::{Look, look};
 use super::facts::orders::obey;
-use super::route::is_enough;
 use crate::ending::Ending;
+use crate::session::facts::routing::is_enough;
 use crate::worker::Worker;
 
 /// Whether more of a command will come, and all of it fits into one packet.

@@ -6,7 +6,6 @@ use wire::reply::{End, Event, Outcome};
 
 use super::Session;
 use super::facts::executions::send_once_more;
-use super::facts::leases::lose_backend;
 use super::flight::Flight;
 use super::hidden::Refused;
 use super::segments::{At, Part};
@@ -70,17 +69,6 @@ impl Session {
             self.make_idle();
         }
         send_once_more(&self.entry.control, &mut self.io, &mut self.flight, command);
-    }
-
-    /// The connection was taken over with a command that was sent already, and now something else
-    /// has to be done first.
-    pub(super) fn leave_batch(&mut self) {
-        if self.links.is_awaited() {
-            if let Some(flight) = self.flight.as_mut() {
-                flight.batched = None;
-            }
-            lose_backend(&self.entry, &mut self.state, &mut self.links);
-        }
     }
 }
 

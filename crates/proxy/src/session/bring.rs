@@ -9,12 +9,13 @@ use wire::reply::Answer;
 use super::Session;
 use super::close::{close_at, close_here};
 use super::decided::Decided;
+use super::facts::asking::forget_warnings;
 use super::facts::causal::{awaited_for, has_to_see, is_bound_to};
 use super::facts::executions::send_parts;
 use super::flight::Flight;
 use super::io::Io;
 use super::links::Links;
-use super::prepare::NotPrepared;
+use super::prepare::{NotPrepared, prepare_again};
 use super::state::SessionState;
 use super::state::prepared::Prepared;
 use super::stop::Stop;
@@ -116,7 +117,7 @@ impl Session {
                 return Ok(Ok(known_as));
             }
         }
-        self.prepare_again(id).await
+        prepare_again(&self.entry, &mut self.state, &mut self.links, &mut self.flight, id).await
     }
 
     /// The statement of the command in the backlog could not be prepared at the backend in use. The
@@ -145,7 +146,7 @@ impl Session {
                 self.drop_unanswered(None).await?;
                 if !self.links.has_warnings() {
                     // The client has not been refused anything.
-                    self.forget_warnings().await?;
+                    forget_warnings(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
                 }
             }
             NotPrepared::Refused(_) if kind == Kind::StmtFetch => self.refuse_fetch(id).await?,

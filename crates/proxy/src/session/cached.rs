@@ -21,13 +21,18 @@ use super::Session;
 use super::cached_answer::Look;
 use super::cached_asked::{Asked, row};
 use super::cached_fresh::Fresh;
+use super::cached_missed::send_missed;
 use super::decided::Decided;
+use super::facts::answers::cache_key;
 use super::facts::cache::{await_proof, join, learn_known, missed, send_to_target, style};
 use super::facts::orders::while_waiting;
 use super::facts::records::{note_traced_here, place_of_hit};
+use super::facts::replies::write_to_client;
 use super::facts::sharing::take_back;
+use super::facts::shown::show_waiting;
 use super::flight::Flight;
 use super::io::Io;
+use super::links::Links;
 use super::phase::Phase;
 use super::state::SessionState;
 use crate::control::Control;
@@ -49,12 +54,20 @@ impl Session {
         let Some(mut decided) = self.flight.as_mut().and_then(|flight| flight.decided.take()) else {
             return Ok(None);
         };
-        match self.cache_key(command, &decided) {
+        match cache_key(&self.entry, &self.state, &self.links, command, &decided) {
             Err(refusal) => refuse(&mut decided, refusal),
             Ok(asked) => {
                 match look_up(&self.entry.worker, &self.state, &asked, self.entry.worker.arrival_us(&asked)) {
                     Look::Hit(rows, bytes) => {
-                        self.begin_hit(command, &decided, (rows, bytes));
+                        begin_hit(
+                            &self.entry,
+                            &mut self.state,
+                            &mut self.links,
+                            &mut self.flight,
+                            command,
+                            &decided,
+                            (rows, bytes),
+                        );
                         self.entry.end_hit(rows);
                         if command.kind == Kind::Query {
                             learn_known(
@@ -72,7 +85,15 @@ impl Session {
                     }
                     Look::Miss(leader) => {
                         let passed = self.state.rows_passed(command, &decided);
-                        self.send_missed(command.kind, (asked, leader), passed, &mut decided);
+                        send_missed(
+                            &self.entry,
+                            &self.state,
+                            &mut self.flight,
+                            command.kind,
+                            (asked, leader),
+                            passed,
+                            &mut decided,
+                        );
                     }
                     Look::Pass => send_to_target(&self.state, &asked, &mut decided),
                     Look::Wait(_) | Look::Prove(_) => {}
@@ -97,9 +118,11 @@ impl Session {
         let Some(command) = copied.as_ref().map(Copied::command) else { return Ok(false) };
         let (begun, since_us) = (Instant::now(), self.entry.worker.uptime_us());
         let mut known: Option<Asked> = None;
-        loop {
+        let (asked, leader) = loop {
             let before = known.take().filter(|asked| self.entry.worker.is_known_still(asked));
-            let asked = match before.map_or_else(|| self.cache_key(command, decided), Ok) {
+            let asked = match before
+                .map_or_else(|| cache_key(&self.entry, &self.state, &self.links, command, decided), Ok)
+            {
                 Ok(asked) => asked,
                 Err(refusal) => {
                     refuse(decided, refusal);
@@ -108,18 +131,22 @@ impl Session {
             };
             let waiter = match look_up(&self.entry.worker, &self.state, &asked, since_us) {
                 Look::Hit(rows, bytes) => {
-                    self.begin_hit(command, decided, (rows, bytes));
+                    begin_hit(
+                        &self.entry,
+                        &mut self.state,
+                        &mut self.links,
+                        &mut self.flight,
+                        command,
+                        decided,
+                        (rows, bytes),
+                    );
                     self.skip_command().await?;
                     let answer = self.entry.worker.cached.written().to_vec();
-                    self.write_to_client(&answer).await?;
+                    write_to_client(&self.entry, &mut self.io, &mut self.state, &answer).await?;
                     self.entry.end_hit(rows);
                     return Ok(true);
                 }
-                Look::Miss(leader) => {
-                    let passed = self.state.rows_passed(command, decided);
-                    self.send_missed(kind, (asked, leader), passed, decided);
-                    return Ok(false);
-                }
+                Look::Miss(leader) => break (asked, leader),
                 Look::Pass => {
                     send_to_target(&self.state, &asked, decided);
                     return Ok(false);
@@ -128,7 +155,7 @@ impl Session {
             };
             let deadline = begun + Duration::from_millis(asked.how.policy.timeout_ms.into());
             self.release_to_wait();
-            self.show_waiting();
+            show_waiting(&self.entry, &self.io, &self.state, &self.flight);
             let others =
                 await_others(&self.entry, &mut self.io, &self.state, (waiter, asked.row), since_us, deadline);
             let (landed, miss) = others.await?;
@@ -139,47 +166,51 @@ impl Session {
                 // It has taken too long: this session sends it as well.
                 Some(false) => {
                     self.entry.worker.counts.cache.borrow_mut().missed(asked.row, miss);
-                    let passed = self.state.rows_passed(command, decided);
-                    self.send_missed(kind, (asked, None), passed, decided);
-                    return Ok(false);
+                    break (asked, None);
                 }
                 None => {
                     self.refuse_here(kind, &crate::error::ClientError::Interrupted).await?;
                     return Ok(true);
                 }
             }
-        }
+        };
+        let passed = self.state.rows_passed(command, decided);
+        send_missed(&self.entry, &self.state, &mut self.flight, kind, (asked, leader), passed, decided);
+        Ok(false)
     }
+}
 
-    /// The command is being answered from the cache: counts it, and what it leaves for statements
-    /// behind it.
-    pub(super) fn begin_hit(
-        &mut self,
-        command: Command<'_>,
-        decided: &Decided,
-        (rows, answered): (RowCounts, usize),
-    ) {
-        if let Some(flight) = self.flight.as_mut() {
-            // It may have been sent before, in vain.
-            (flight.paused, flight.absent) = (None, None);
-        }
-        self.entry.worker.note_ruling(&self.state, command, decided);
-        self.entry.worker.note_sighting(&self.state, command, decided);
-        if let Some(flag) = decided.orders.as_ref().and_then(|orders| orders.verdict.next_query_flag_in) {
-            self.state.flag_in = flag;
-        }
-        self.state.keep_types(command);
-        let place = place_of_hit(&self.entry, &mut self.state, command, decided);
-        let measured = self.entry.measure_as(command, decided.plan.statement());
-        let bytes = command.payload_len();
-        let measured = Measured { digest: decided.digest(), log: decided.log(), place, bytes, ..measured };
-        let text = if self.entry.worker.logs() { self.state.shown(&self.entry.worker, command) } else { &[] };
-        self.entry.begin_running(measured, text);
-        note_traced_here(&self.entry, &self.state, command, Some(decided));
-        self.entry.control.running.add_answered(answered);
-        self.links.hide_last_result(&mut self.state);
-        self.state.last.counted = Counted { changed: -1, found: rows.found.into() };
+/// The command is being answered from the cache: counts it, and what it leaves for statements
+/// behind it.
+pub(super) fn begin_hit(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    command: Command<'_>,
+    decided: &Decided,
+    (rows, answered): (RowCounts, usize),
+) {
+    if let Some(flight) = flight.as_mut() {
+        // It may have been sent before, in vain.
+        (flight.paused, flight.absent) = (None, None);
     }
+    entry.worker.note_ruling(state, command, decided);
+    entry.worker.note_sighting(state, command, decided);
+    if let Some(flag) = decided.orders.as_ref().and_then(|orders| orders.verdict.next_query_flag_in) {
+        state.flag_in = flag;
+    }
+    state.keep_types(command);
+    let place = place_of_hit(entry, state, command, decided);
+    let measured = entry.measure_as(command, decided.plan.statement());
+    let bytes = command.payload_len();
+    let measured = Measured { digest: decided.digest(), log: decided.log(), place, bytes, ..measured };
+    let text = if entry.worker.logs() { state.shown(&entry.worker, command) } else { &[] };
+    entry.begin_running(measured, text);
+    note_traced_here(entry, state, command, Some(decided));
+    entry.control.running.add_answered(answered);
+    links.hide_last_result(state);
+    state.last.counted = Counted { changed: -1, found: rows.found.into() };
 }
 
 /// Waits for what a look has led to, until `deadline`. Whether it has come (`None` if the session

@@ -10,6 +10,7 @@ use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::Session;
+use super::cached::begin_hit;
 use super::cached_answer::{Known, STATUS};
 use super::facts::cache::answer_near;
 use super::flight::Flight;
@@ -44,7 +45,15 @@ impl Session {
                 self.entry.worker.freshness(&known.asked, u64::MAX),
             )
         {
-            self.begin_hit(command, &known.decided, (rows, bytes));
+            begin_hit(
+                &self.entry,
+                &mut self.state,
+                &mut self.links,
+                &mut self.flight,
+                command,
+                &known.decided,
+                (rows, bytes),
+            );
             self.entry.end_hit(rows);
             if let Some(orders) = &known.decided.orders {
                 self.entry.worker.routing.borrow().count(&orders.verdict);

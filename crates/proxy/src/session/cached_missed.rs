@@ -9,75 +9,75 @@ use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::Session;
 use super::cached_asked::Asked;
 use super::decided::Decided;
 use super::facts::cache::{form, send_to_target};
+use super::flight::Flight;
 use super::state::SessionState;
 use crate::state::Setting;
-use crate::worker::Worker;
+use crate::worker::{BookEntry, Worker};
 use reply::cache_fill::{CacheFill, Filling};
 
-impl Session {
-    /// The command goes to its target, and its reply is copied. An `OFFSET` passes so many rows by.
-    pub(super) fn send_missed(
-        &mut self,
-        kind: Kind,
-        (asked, leader): (Asked, Option<Leader>),
-        passed: Result<u64, NotStored>,
-        decided: &mut Decided,
-    ) {
-        send_to_target(&self.state, &asked, decided);
-        let Asked { key, life, said, how, source, row, is_proven, epoch, .. } = asked;
-        if decided.unseen().is_some() {
-            // What is behind its tables is asked for behind this reply, so the next one is kept. An
-            // answer that is there is from a session that knew.
-            self.entry.worker.counts.cache.borrow_mut().not_stored(row, NotStored::Unjudged);
-            return;
-        }
-        let cache = &self.entry.worker.shared.cache;
-        cache.watch_writes();
-        let Some(moment) = cache.versions.moment(&said.scope) else {
-            // Those who wait would meet the same write.
-            return self.entry.worker.keep_nothing(row, leader, NotStored::Written);
-        };
-        if cache.proven.epoch() != epoch {
-            // It was found out what the answer depends on before a definition was changed.
-            return self.entry.worker.keep_nothing(row, leader, NotStored::Unjudged);
-        }
-        // A server behind the same name may answer that the log is not of.
-        let stretch = source.as_ref().map(|source| source.stretch());
-        if stretch == Some(None) {
-            return self.entry.worker.keep_nothing(row, leader, NotStored::NotFollowed);
-        }
-        let sent = Instant::now();
-        let sent_us = self.entry.worker.uptime_us_at(sent);
-        if how.policy.mode.sees_own_writes() {
-            cache.timeline.note(moment, sent_us);
-        }
-        let filling = Filling {
-            key,
-            life,
-            scope: said.scope.clone(),
-            moment,
-            form: form(&self.state),
-            has_columns: !(kind == Kind::StmtExecute && self.state.identity.keeps_definitions()),
-            max: how.policy.answer_bytes_max,
-            stores_empty: how.policy.stores_empty,
-            passed,
-            proof: said.proof,
-            is_proven,
-            epoch,
-            mode: how.policy.mode,
-            source: source.zip(stretch.flatten()),
-            row,
-            sent,
-            sent_us,
-            leader,
-        };
-        let fill = CacheFill::new(cache, &self.entry.worker.counts, filling);
-        self.flight.begin().taps.set_fill(fill);
+/// The command goes to its target, and its reply is copied. An `OFFSET` passes so many rows by.
+pub(super) fn send_missed(
+    entry: &BookEntry,
+    state: &SessionState,
+    flight: &mut Flight,
+    kind: Kind,
+    (asked, leader): (Asked, Option<Leader>),
+    passed: Result<u64, NotStored>,
+    decided: &mut Decided,
+) {
+    send_to_target(state, &asked, decided);
+    let Asked { key, life, said, how, source, row, is_proven, epoch, .. } = asked;
+    if decided.unseen().is_some() {
+        // What is behind its tables is asked for behind this reply, so the next one is kept. An
+        // answer that is there is from a session that knew.
+        entry.worker.counts.cache.borrow_mut().not_stored(row, NotStored::Unjudged);
+        return;
     }
+    let cache = &entry.worker.shared.cache;
+    cache.watch_writes();
+    let Some(moment) = cache.versions.moment(&said.scope) else {
+        // Those who wait would meet the same write.
+        return entry.worker.keep_nothing(row, leader, NotStored::Written);
+    };
+    if cache.proven.epoch() != epoch {
+        // It was found out what the answer depends on before a definition was changed.
+        return entry.worker.keep_nothing(row, leader, NotStored::Unjudged);
+    }
+    // A server behind the same name may answer that the log is not of.
+    let stretch = source.as_ref().map(|source| source.stretch());
+    if stretch == Some(None) {
+        return entry.worker.keep_nothing(row, leader, NotStored::NotFollowed);
+    }
+    let sent = Instant::now();
+    let sent_us = entry.worker.uptime_us_at(sent);
+    if how.policy.mode.sees_own_writes() {
+        cache.timeline.note(moment, sent_us);
+    }
+    let filling = Filling {
+        key,
+        life,
+        scope: said.scope.clone(),
+        moment,
+        form: form(state),
+        has_columns: !(kind == Kind::StmtExecute && state.identity.keeps_definitions()),
+        max: how.policy.answer_bytes_max,
+        stores_empty: how.policy.stores_empty,
+        passed,
+        proof: said.proof,
+        is_proven,
+        epoch,
+        mode: how.policy.mode,
+        source: source.zip(stretch.flatten()),
+        row,
+        sent,
+        sent_us,
+        leader,
+    };
+    let fill = CacheFill::new(cache, &entry.worker.counts, filling);
+    flight.begin().taps.set_fill(fill);
 }
 
 impl SessionState {

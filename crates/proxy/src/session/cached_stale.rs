@@ -4,14 +4,14 @@
 use cache::Hit;
 
 use super::Session;
+use super::cached::begin_hit;
 use super::cached_answer::Stale;
 use super::cached_asked::Asked;
 use super::decided::Decided;
 use super::facts::cache::take_stale;
-use crate::counted::{Ended, note_time};
+use super::facts::replies::write_to_client;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::state::substitute::Counted;
 use crate::worker::Worker;
 
 impl Session {
@@ -32,23 +32,19 @@ impl Session {
         else {
             return Ok(false);
         };
-        self.begin_hit(command.command(), decided, (rows, packets.len()));
+        begin_hit(
+            &self.entry,
+            &mut self.state,
+            &mut self.links,
+            &mut self.flight,
+            command.command(),
+            decided,
+            (rows, packets.len()),
+        );
         self.skip_command().await?;
-        self.write_to_client(&packets).await?;
+        write_to_client(&self.entry, &mut self.io, &mut self.state, &packets).await?;
         self.entry.end_hit(rows);
         Ok(true)
-    }
-
-    /// Answers the command that runs with a stale answer: its server was lost.
-    pub(super) async fn reply_stale(&mut self, stale: Stale) -> Result<(), Ending> {
-        let Stale { packets, rows } = stale;
-        self.entry.control.running.add_answered(packets.len());
-        self.write_to_client(&packets).await?;
-        self.links.hide_last_result(&mut self.state);
-        self.state.last.counted = Counted { changed: -1, found: rows.found.into() };
-        note_time(&self.entry.worker, &self.entry.control, Ended::FromCache { rows: rows.sent.into() });
-        self.entry.end_running(&self.links);
-        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@
 //! them, and hold for all sessions of the account. A statement whose tables are not known yet is
 //! sent, and its answer is not stored; a write to such tables counts as one to all.
 
-use cache::{Definition, Key, Learnt, Reading, Scope, Sight, question};
+use cache::{Definition, Key, Learnt, Scope, Sight, question};
 use route::Tables;
 use sql::shape::Table;
 use wire::StatusFlags;
@@ -12,8 +12,7 @@ use wire::packet::Cells;
 use wire::reply::Answer;
 
 use super::Session;
-use super::decided::Decided;
-use super::facts::cache::tables_of;
+use super::facts::asking::{ask_besides, ask_rows, forget_warnings, packet_of};
 use super::flight::Flight;
 use super::io::Io;
 use super::links::Links;
@@ -29,47 +28,6 @@ use session::unjudged::CODE;
 use upstream::{Connection, Defaults, Reply};
 
 impl Session {
-    /// What an answer from this hostgroup depends on for this account, if it is judged by
-    /// definitions.
-    pub(super) fn reading(
-        &self,
-        account: Key,
-        hostgroup: u32,
-        text: &[u8],
-        decided: &Decided,
-    ) -> Option<Reading> {
-        if !self.entry.worker.settings().judge_tables {
-            return None;
-        }
-        let tables = tables_of(&self.entry.worker, text, decided);
-        let cache = &self.entry.worker.shared.cache;
-        let reads = self.state.with_schemas(&tables.reads);
-        let mut reading =
-            cache.catalog.reading(self.entry.worker.sight_of(account, hostgroup), &cache.versions, reads);
-        reading.is_open |= !self.links.names_all(&self.state, text, &tables);
-        self.entry.want(hostgroup, std::mem::take(&mut reading.to_ask));
-        Some(reading)
-    }
-
-    /// Asks the server whether what it gives sessions at their beginning lets answers be kept, if
-    /// that is not known of the connection.
-    async fn learn_defaults(&mut self) -> Result<(), Ending> {
-        let now = self.entry.worker.now();
-        let Some(link) = self.links.connection_mut() else { return Ok(()) };
-        if link.defaults().keep_answers(now).is_some() {
-            return Ok(());
-        }
-        let text = Defaults::question(link.is_mariadb());
-        let command = (self.packet_of(text.as_bytes()), Answer::Result);
-        let replies = self.ask_besides(&[command]).await?;
-        self.links.note_ran(&mut self.state);
-        note_errors(&replies, self.links.connection_mut());
-        if let (Some(reply), Some(link)) = (replies.first(), self.links.connection_mut()) {
-            link.defaults_mut().note(reply.only_row(), now);
-        }
-        Ok(())
-    }
-
     /// Whether definitions are to be asked for, and nothing is lost with that.
     #[inline]
     pub(super) fn may_learn(&self) -> bool {
@@ -80,61 +38,95 @@ impl Session {
                 is_free_to_ask(&self.io, &self.state, &self.links, &self.flight, wanted.hostgroup)
             })
     }
+}
 
-    /// Asks for definitions, and for those that these lead to.
-    pub(super) async fn learn_tables(&mut self) -> Result<(), Ending> {
-        let wanted = self.entry.worker.cached.to_learn.borrow_mut().remove(&self.entry.control.id());
-        let Some(ToLearn { hostgroup, tables: mut all }) = wanted else { return Ok(()) };
-        // Where many sessions need a definition, one of them asks.
-        all.retain(|table| !self.entry.worker.is_learnt(&self.state, hostgroup, table));
-        let mut asked = 0;
-        let now = self.entry.worker.now();
-        let knows = |link: &mut Connection| link.defaults().keep_answers(now).is_some();
-        if !all.is_empty() || !self.links.connection_mut().is_none_or(knows) {
-            self.links.note_ran(&mut self.state);
-            self.ask_rows().await?;
-            self.learn_defaults().await?;
-        }
-        while let Some(batch) = all.get(asked..).filter(|batch| !batch.is_empty()) {
-            if self.links.in_use.is_none() {
-                return Ok(());
-            }
-            let more = self.learn(hostgroup, batch).await?;
-            asked = all.len();
-            for table in more {
-                let is_new = all.len() < TABLES_MAX && is_askable(&table) && !all.contains(&table);
-                if is_new && !self.entry.worker.is_learnt(&self.state, hostgroup, &table) {
-                    all.push(table);
-                }
-            }
-        }
-        // Now it is known how many rows the statement before had, and not in front of a question
-        // about a later one. MySQL warns of `FOUND_ROWS()`.
-        if self.links.has_own_warnings() { self.forget_warnings().await } else { Ok(()) }
+/// Asks the server whether what it gives sessions at their beginning lets answers be kept, if
+/// that is not known of the connection.
+async fn learn_defaults(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<(), Ending> {
+    let now = entry.worker.now();
+    let Some(link) = links.connection_mut() else { return Ok(()) };
+    if link.defaults().keep_answers(now).is_some() {
+        return Ok(());
     }
+    let text = Defaults::question(link.is_mariadb());
+    let command = (packet_of(state, text.as_bytes()), Answer::Result);
+    let replies = ask_besides(entry, state, links, flight, &[command]).await?;
+    links.note_ran(state);
+    note_errors(&replies, links.connection_mut());
+    if let (Some(reply), Some(link)) = (replies.first(), links.connection_mut()) {
+        link.defaults_mut().note(reply.only_row(), now);
+    }
+    Ok(())
+}
 
-    /// Asks for these definitions. Returns the tables that they lead to.
-    async fn learn(&mut self, hostgroup: u32, batch: &[Table]) -> Result<Vec<Table>, Ending> {
-        let versions = &self.entry.worker.shared.cache.versions;
-        // While a definition is being changed, what a server says is not certain.
-        let Some(moment) = versions.moment(&Scope::of_definitions()) else { return Ok(Vec::new()) };
-        let texts =
-            batch.iter().map(|table| question(table.schema.as_deref().unwrap_or_default(), &table.name));
-        let commands: Vec<_> = texts.map(|text| (self.packet_of(text.as_bytes()), Answer::Result)).collect();
-        let replies = self.ask_besides(&commands).await?;
-        self.links.note_ran(&mut self.state);
-        note_errors(&replies, self.links.connection_mut());
-        let (Sight { whose, now_ms }, mut more) =
-            (self.entry.worker.sight(&self.state, hostgroup), Vec::new());
-        for (table, reply) in batch.iter().zip(&replies) {
-            let schema = table.schema.as_deref().unwrap_or_default();
-            let definition = definition(schema, reply).unwrap_or(Definition::unknown());
-            more.extend(definition.leads_to().cloned());
-            let learnt = Learnt { whose, table: table.clone(), definition, moment };
-            self.entry.worker.shared.cache.learn(learnt, now_ms);
-        }
-        Ok(more)
+/// Asks for definitions, and for those that these lead to.
+pub(super) async fn learn_tables(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<(), Ending> {
+    let wanted = entry.worker.cached.to_learn.borrow_mut().remove(&entry.control.id());
+    let Some(ToLearn { hostgroup, tables: mut all }) = wanted else { return Ok(()) };
+    // Where many sessions need a definition, one of them asks.
+    all.retain(|table| !entry.worker.is_learnt(state, hostgroup, table));
+    let mut asked = 0;
+    let now = entry.worker.now();
+    let knows = |link: &mut Connection| link.defaults().keep_answers(now).is_some();
+    if !all.is_empty() || !links.connection_mut().is_none_or(knows) {
+        links.note_ran(state);
+        ask_rows(entry, state, links, flight).await?;
+        learn_defaults(entry, state, links, flight).await?;
     }
+    while let Some(batch) = all.get(asked..).filter(|batch| !batch.is_empty()) {
+        if links.in_use.is_none() {
+            return Ok(());
+        }
+        let more = learn(entry, state, links, flight, hostgroup, batch).await?;
+        asked = all.len();
+        for table in more {
+            let is_new = all.len() < TABLES_MAX && is_askable(&table) && !all.contains(&table);
+            if is_new && !entry.worker.is_learnt(state, hostgroup, &table) {
+                all.push(table);
+            }
+        }
+    }
+    // Now it is known how many rows the statement before had, and not in front of a question
+    // about a later one. MySQL warns of `FOUND_ROWS()`.
+    if links.has_own_warnings() { forget_warnings(entry, state, links, flight).await } else { Ok(()) }
+}
+
+/// Asks for these definitions. Returns the tables that they lead to.
+async fn learn(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    hostgroup: u32,
+    batch: &[Table],
+) -> Result<Vec<Table>, Ending> {
+    let versions = &entry.worker.shared.cache.versions;
+    // While a definition is being changed, what a server says is not certain.
+    let Some(moment) = versions.moment(&Scope::of_definitions()) else { return Ok(Vec::new()) };
+    let texts = batch.iter().map(|table| question(table.schema.as_deref().unwrap_or_default(), &table.name));
+    let commands: Vec<_> = texts.map(|text| (packet_of(state, text.as_bytes()), Answer::Result)).collect();
+    let replies = ask_besides(entry, state, links, flight, &commands).await?;
+    links.note_ran(state);
+    note_errors(&replies, links.connection_mut());
+    let (Sight { whose, now_ms }, mut more) = (entry.worker.sight(state, hostgroup), Vec::new());
+    for (table, reply) in batch.iter().zip(&replies) {
+        let schema = table.schema.as_deref().unwrap_or_default();
+        let definition = definition(schema, reply).unwrap_or(Definition::unknown());
+        more.extend(definition.leads_to().cloned());
+        let learnt = Learnt { whose, table: table.clone(), definition, moment };
+        entry.worker.shared.cache.learn(learnt, now_ms);
+    }
+    Ok(more)
 }
 
 /// Whether the session's server can be asked something that leaves nothing.

@@ -23,6 +23,7 @@ use super::decided::Decided;
 use super::facts::causal::is_bound_to;
 use super::facts::orders::while_waiting;
 use super::facts::sharing::leave_backend;
+use super::facts::shown::show_waiting;
 use super::links::Links;
 use super::state::SessionState;
 use super::stop::Stop;
@@ -167,7 +168,7 @@ impl Session {
     ) -> Result<(), Stop> {
         let Patience { kind, fresh, hostgroup, limit, end } = patience;
         let begun = Instant::now();
-        self.show_waiting();
+        show_waiting(&self.entry, &self.io, &self.state, &self.flight);
         let worker = Rc::clone(&self.entry.worker);
         let over = async {
             while !is_over(&worker) {

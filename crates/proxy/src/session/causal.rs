@@ -18,7 +18,7 @@ use super::awaited::{Awaited, Known};
 use super::decided::{Decided, Next};
 use super::facts::causal::{awaited, is_bound_to, known, note_application, writer_for};
 use super::facts::commands::may_ask_ahead;
-use super::facts::leases::lose_backend;
+use super::facts::leases::{clean_up_behind, lose_backend};
 use super::facts::orders::killed_here;
 use super::links::Links;
 use super::state::SessionState;
@@ -127,7 +127,7 @@ impl Session {
             return Ok(());
         }
         if self.links.is_awaited() {
-            self.clean_up_behind();
+            clean_up_behind(&self.entry, &self.state, &mut self.links);
             lose_backend(&self.entry, &mut self.state, &mut self.links);
         }
         Err(self.refuse_here(kind, &ClientError::Interrupted).await.into())

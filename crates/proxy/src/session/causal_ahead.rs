@@ -17,17 +17,21 @@ use super::Session;
 use super::awaited::{Awaited, Known};
 use super::close::close_here;
 use super::decided::{Decided, Next};
+use super::facts::asking::{give_up_unanswered, over_connection};
 use super::facts::causal::{awaited, known, note_answer, question_for};
 use super::facts::commands::may_ask_ahead;
-use super::facts::leases::lose_backend;
+use super::facts::leases::{clean_up_behind, lose_backend};
 use super::facts::records::note_internal;
+use super::flight::Flight;
 use super::internal_query::NoAnswer;
 use super::io::Io;
+use super::links::Links;
 use super::state::SessionState;
 use super::state::prepared::Prepared;
 use super::stop::Stop;
 use crate::ending::Ending;
 use crate::limits::{BEHIND_SETUP_MAX, CAUSAL_DROP_MIN};
+use crate::worker::BookEntry;
 use upstream::{ask_in_front, drain_reply};
 
 impl Session {
@@ -108,16 +112,22 @@ impl Session {
         let stops = self.state.gtids.is_some();
         let behind = (&command[..], kind.answer(), stops);
         let begun = Instant::now();
-        let asked = self.over_connection(limit, async |worker, link| {
-            ask_in_front(worker, link, capabilities, &question.query, behind).await
-        });
+        let asked = over_connection(
+            &self.entry,
+            &self.state,
+            &mut self.links,
+            &mut self.flight,
+            limit,
+            async |worker, link| ask_in_front(worker, link, capabilities, &question.query, behind).await,
+        );
         let answer = match asked.await? {
             Ok(reply) => {
                 note_internal(&self.entry.worker, &mut self.state, &mut self.links, &reply);
                 note_answer(&self.entry.worker, &self.state, &self.links, awaited, &question, &reply)
             }
             Err(why) => {
-                let error = self.give_up_unanswered(why)?;
+                let error =
+                    give_up_unanswered(&self.entry, &mut self.state, &mut self.links, &mut self.flight, why)?;
                 if self.flight.internal_lost {
                     return Err(self.set_up_failed(kind, &error, decided).await);
                 }
@@ -126,24 +136,37 @@ impl Session {
         };
         if answer == Reply::Lacks {
             let left = wait.min(limit).saturating_sub(begun.elapsed());
-            self.drop_read(left.max(CAUSAL_DROP_MIN)).await?;
+            drop_read(
+                &self.entry,
+                &mut self.state,
+                &mut self.links,
+                &mut self.flight,
+                left.max(CAUSAL_DROP_MIN),
+            )
+            .await?;
         }
         Ok(answer)
     }
+}
 
-    /// Reads and drops the reply to the command that was sent. If that takes longer than this, or
-    /// the reply is large, the connection is given up. What still runs there is killed.
-    async fn drop_read(&mut self, limit: Duration) -> Result<(), Ending> {
-        let dropped = self.over_connection(limit, async |worker, link| {
-            drain_reply(worker, link).await.ok_or("its reply cannot be dropped")
-        });
-        let Err(why) = dropped.await? else { return Ok(()) };
-        if matches!(why, NoAnswer::Late) {
-            self.clean_up_behind();
-        }
-        lose_backend(&self.entry, &mut self.state, &mut self.links);
-        Ok(())
+/// Reads and drops the reply to the command that was sent. If that takes longer than this, or
+/// the reply is large, the connection is given up. What still runs there is killed.
+async fn drop_read(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    limit: Duration,
+) -> Result<(), Ending> {
+    let dropped = over_connection(entry, state, links, flight, limit, async |worker, link| {
+        drain_reply(worker, link).await.ok_or("its reply cannot be dropped")
+    });
+    let Err(why) = dropped.await? else { return Ok(()) };
+    if matches!(why, NoAnswer::Late) {
+        clean_up_behind(entry, state, links);
     }
+    lose_backend(entry, state, links);
+    Ok(())
 }
 
 impl Io {

@@ -16,7 +16,10 @@ use wire::reply::Answer;
 use super::Session;
 use super::awaited::Awaited;
 use super::decided::Decided;
+use super::facts::asking::{ask_besides, internal_query_within, packet_of};
 use super::facts::causal::{is_bound_to, note_answer, question_for};
+use super::facts::replies::flush_client;
+use super::internal_query::ask_server;
 use super::links::Links;
 use super::state::SessionState;
 use super::stop::Stop;
@@ -42,12 +45,15 @@ impl Session {
             return Ok(Reply::Lacks);
         };
         let is_bound = is_bound_to(&self.state, &self.links, decided.hostgroup());
-        match self
-            .internal_query_within(
-                self.entry.worker.limit_of_answer(wait),
-                std::slice::from_ref(&question.query),
-            )
-            .await?
+        match internal_query_within(
+            &self.entry,
+            &mut self.state,
+            &mut self.links,
+            &mut self.flight,
+            self.entry.worker.limit_of_answer(wait),
+            std::slice::from_ref(&question.query),
+        )
+        .await?
         {
             Ok(replies) => Ok(replies.first().map_or(Reply::Lacks, |reply| {
                 note_answer(&self.entry.worker, &self.state, &self.links, awaited, &question, reply)
@@ -65,8 +71,10 @@ impl Session {
         if self.links.in_use.is_some() && !self.links.is_promised() {
             let is_mariadb = self.links.is_mariadb();
             self.links.note_ran(&mut self.state);
-            let question = (self.packet_of(untold::question(is_mariadb).as_bytes()), Answer::Result);
-            let replies = self.ask_besides(&[question]).await?;
+            let question = (packet_of(&self.state, untold::question(is_mariadb).as_bytes()), Answer::Result);
+            let replies =
+                ask_besides(&self.entry, &mut self.state, &mut self.links, &mut self.flight, &[question])
+                    .await?;
             self.links.hide_last_result(&mut self.state);
             let told = replies.first().and_then(upstream::Reply::only_row);
             let told = told.map(|row| untold::told(row, is_mariadb)).unwrap_or_default();
@@ -80,7 +88,7 @@ impl Session {
         }
         let sent = poll_fn(|cx| Poll::Ready(self.io.send(cx, &end))).await;
         sent.map_err(|_| Ending::ClientLeft)?;
-        self.flush_client().await
+        flush_client(&self.entry, &mut self.io, &mut self.state, &mut self.links).await
     }
 
     /// Replaces tokens that the writer, which the command has got to, does not have, by what it
@@ -129,7 +137,8 @@ impl Session {
         decided: &mut Decided,
     ) -> Result<Option<Vec<u8>>, Stop> {
         let question = (query(self.state.identity.capabilities, text.as_bytes()), Answer::Result);
-        match self.ask_server(&[question]).await? {
+        match ask_server(&self.entry, &mut self.state, &mut self.links, &mut self.flight, &[question]).await?
+        {
             Ok(replies) => Ok(replies.first().and_then(|reply| reply.only_row()).map(<[u8]>::to_vec)),
             Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
         }

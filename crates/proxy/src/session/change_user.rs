@@ -10,10 +10,11 @@ use wire::frame::put_message;
 use wire::{Codec as _, StatusFlags};
 
 use super::facts::orders::note_own_limit;
+use super::facts::replies::{reply, write_to_client};
 use super::io::Io;
 use super::links::Links;
 use super::state::{Past, SessionState};
-use super::{Session, state_of};
+use super::state_of;
 use crate::audit;
 use crate::client::check::check_login;
 use crate::client::login::{Dialogue, welcome};
@@ -27,129 +28,129 @@ use crate::worker::{BookEntry, Worker};
 use session::identity::{Account, Identity};
 use upstream::{Backend, LOST_AT_MARIADB, QUIT};
 
-impl Session {
-    /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.
-    pub(super) async fn change_user(&mut self) -> Result<(), Ending> {
-        let control = Rc::clone(&self.entry.control);
-        let deadline = self.entry.worker.settings().variables.connect_timeout_client;
-        let changing = tokio::time::timeout(deadline, self.log_in_again());
-        match control.until(Signal::Stop, changing).await {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) | Err(_) => Err(Ending::Silent),
-        }
+/// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.
+pub(super) async fn change_user(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &mut SessionState,
+    links: &mut Links,
+) -> Result<(), Ending> {
+    let control = Rc::clone(&entry.control);
+    let deadline = entry.worker.settings().variables.connect_timeout_client;
+    let changing = tokio::time::timeout(deadline, log_in_again(entry, io, state, links));
+    match control.until(Signal::Stop, changing).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(_)) | Err(_) => Err(Ending::Silent),
     }
+}
 
-    async fn log_in_again(&mut self) -> Result<(), Ending> {
-        let capabilities = self.state.identity.capabilities;
-        let backlog = std::mem::take(&mut self.io.backlog);
-        let exchange = Exchange::resume(&self.entry.worker.net, &mut self.io.sock, 0, &backlog);
-        let mut dialogue =
-            Dialogue::new(&self.entry.worker, exchange, capabilities, self.state.identity.peer);
-        let payload = dialogue.receive().await?;
-        let packet = command::ChangeUser::decode(&payload, capabilities)
-            .map_err(|error| dialogue.refuse_bytes(&error))?;
-        let claim = Claim {
-            username: packet.username,
-            plugin: packet.auth_plugin,
-            answer: packet.auth_answer,
-            offered: None,
-        };
-        let admitted = match dialogue.check(claim, self.state.identity.nonce).await {
-            // A session that changes to the user that it has keeps its place.
-            Ok(proven) => {
-                let held = self.state.identity.account.place_of(&proven.user);
-                dialogue.admit(proven, Some(packet.schema), held)
-            }
-            Err(ending) => Err(ending),
-        };
-        let seq = dialogue.exchange.next_seq();
-        self.io.backlog = dialogue.exchange.into_unread();
-        if let Err(ending) = &admitted {
-            note_refused_change(
-                &self.entry.worker,
-                &self.io,
-                &self.state,
-                packet.username,
-                packet.schema,
-                || ending.packets().and_then(audit::error_in),
-            );
+async fn log_in_again(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &mut SessionState,
+    links: &mut Links,
+) -> Result<(), Ending> {
+    let capabilities = state.identity.capabilities;
+    let backlog = std::mem::take(&mut io.backlog);
+    let exchange = Exchange::resume(&entry.worker.net, &mut io.sock, 0, &backlog);
+    let mut dialogue = Dialogue::new(&entry.worker, exchange, capabilities, state.identity.peer);
+    let payload = dialogue.receive().await?;
+    let packet =
+        command::ChangeUser::decode(&payload, capabilities).map_err(|error| dialogue.refuse_bytes(&error))?;
+    let claim = Claim {
+        username: packet.username,
+        plugin: packet.auth_plugin,
+        answer: packet.auth_answer,
+        offered: None,
+    };
+    let admitted = match dialogue.check(claim, state.identity.nonce).await {
+        // A session that changes to the user that it has keeps its place.
+        Ok(proven) => {
+            let held = state.identity.account.place_of(&proven.user);
+            dialogue.admit(proven, Some(packet.schema), held)
         }
-        // Refused or not: the old user's session is over.
-        self.entry.end_backend(&mut self.links).await;
-        self.state.status = StatusFlags::AUTOCOMMIT;
-        self.state.past.remove(Past::BEGINS_LATER);
-        let account = match admitted {
-            Ok(account) => account,
-            Err(Ending::Say { packets, linger: false } | Ending::NoPlace(packets))
-                if may_stay(&self.entry.worker, &mut self.io).await =>
-            {
-                return self.write_to_client(&packets).await;
-            }
-            Err(ending) => return Err(ending),
-        };
-        self.go_on_as(account, &packet, seq).await
+        Err(ending) => Err(ending),
+    };
+    let seq = dialogue.exchange.next_seq();
+    io.backlog = dialogue.exchange.into_unread();
+    if let Err(ending) = &admitted {
+        note_refused_change(&entry.worker, io, state, packet.username, packet.schema, || {
+            ending.packets().and_then(audit::error_in)
+        });
     }
+    // Refused or not: the old user's session is over.
+    entry.end_backend(links).await;
+    state.status = StatusFlags::AUTOCOMMIT;
+    state.past.remove(Past::BEGINS_LATER);
+    let account = match admitted {
+        Ok(account) => account,
+        Err(Ending::Say { packets, linger: false } | Ending::NoPlace(packets))
+            if may_stay(&entry.worker, io).await =>
+        {
+            return write_to_client(entry, io, state, &packets).await;
+        }
+        Err(ending) => return Err(ending),
+    };
+    go_on_as(entry, io, state, links, account, &packet, seq).await
+}
 
-    /// Goes on as the user of this account, if a server lets it in.
-    async fn go_on_as(
-        &mut self,
-        account: Account,
-        packet: &command::ChangeUser<'_>,
-        seq: u8,
-    ) -> Result<(), Ending> {
-        let identity = own_mut(&mut self.state.identity)?;
-        let (collation, attributes) = (identity.collation, identity.attributes.clone());
-        let before = std::mem::replace(&mut identity.account, account);
-        identity.collation = packet.collation.unwrap_or(collation);
-        if let Some(attributes) = packet.attributes {
-            identity.set_attributes(Some(attributes.into()));
+/// Goes on as the user of this account, if a server lets it in.
+async fn go_on_as(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &mut SessionState,
+    links: &mut Links,
+    account: Account,
+    packet: &command::ChangeUser<'_>,
+    seq: u8,
+) -> Result<(), Ending> {
+    let identity = own_mut(&mut state.identity)?;
+    let (collation, attributes) = (identity.collation, identity.attributes.clone());
+    let before = std::mem::replace(&mut identity.account, account);
+    identity.collation = packet.collation.unwrap_or(collation);
+    if let Some(attributes) = packet.attributes {
+        identity.set_attributes(Some(attributes.into()));
+    }
+    let announced = identity.capabilities;
+    if entry.worker.shared.says_mariadb().await {
+        identity.capabilities -= LOST_AT_MARIADB;
+    }
+    entry.worker.seat(&entry.control, &state.identity);
+    match check_login(&entry.worker, &state.identity).await {
+        Ok(backend) => {
+            entry.control.about.set_backend(backend.as_ref());
+            begin_anew(entry, state, links, backend);
+            audit::note(&entry.worker, &entry.control, AuditEvent::ChangeUserOk(Port::Traffic));
+            let (tier, status) = (state.identity.tier, state.status);
+            reply(entry, io, state, seq, &welcome(tier, announced, status)).await
         }
-        let announced = identity.capabilities;
-        if self.entry.worker.shared.says_mariadb().await {
-            identity.capabilities -= LOST_AT_MARIADB;
-        }
-        self.entry.worker.seat(&self.entry.control, &self.state.identity);
-        match check_login(&self.entry.worker, &self.state.identity).await {
-            Ok(backend) => {
-                self.entry.control.about.set_backend(backend.as_ref());
-                self.begin_anew(backend);
-                audit::note(&self.entry.worker, &self.entry.control, AuditEvent::ChangeUserOk(Port::Traffic));
-                let (tier, status) = (self.state.identity.tier, self.state.status);
-                self.reply(seq, &welcome(tier, announced, status)).await
+        Err(refusal) => {
+            note_refused_change(&entry.worker, io, state, packet.username, packet.schema, || {
+                audit::refusal_in(&refusal)
+            });
+            reply(entry, io, state, seq, &refusal).await?;
+            if !may_stay(&entry.worker, io).await {
+                return Err(Ending::Silent);
             }
-            Err(refusal) => {
-                note_refused_change(
-                    &self.entry.worker,
-                    &self.io,
-                    &self.state,
-                    packet.username,
-                    packet.schema,
-                    || audit::refusal_in(&refusal),
-                );
-                self.reply(seq, &refusal).await?;
-                if !may_stay(&self.entry.worker, &mut self.io).await {
-                    return Err(Ending::Silent);
-                }
-                let identity = own_mut(&mut self.state.identity)?;
-                (identity.account, identity.collation) = (before, collation);
-                identity.capabilities = announced;
-                identity.set_attributes(attributes);
-                self.begin_anew(None);
-                self.entry.worker.seat(&self.entry.control, &self.state.identity);
-                Ok(())
-            }
+            let identity = own_mut(&mut state.identity)?;
+            (identity.account, identity.collation) = (before, collation);
+            identity.capabilities = announced;
+            identity.set_attributes(attributes);
+            begin_anew(entry, state, links, None);
+            entry.worker.seat(&entry.control, &state.identity);
+            Ok(())
         }
     }
+}
 
-    /// The state and the connections are those of a session that begins.
-    fn begin_anew(&mut self, backend: Option<Backend>) {
-        *self.state = *state_of(&self.entry.worker, Rc::clone(&self.state.identity));
-        if let Some(backend) = &backend {
-            self.state.begin_at(backend.connection());
-        }
-        note_own_limit(&self.entry, &self.state, &self.links);
-        self.links.begin_anew(self.entry.worker.interned.pool_key(&self.state.identity), backend);
+/// The state and the connections are those of a session that begins.
+fn begin_anew(entry: &BookEntry, state: &mut SessionState, links: &mut Links, backend: Option<Backend>) {
+    *state = *state_of(&entry.worker, Rc::clone(&state.identity));
+    if let Some(backend) = &backend {
+        state.begin_at(backend.connection());
     }
+    note_own_limit(entry, state, links);
+    links.begin_anew(entry.worker.interned.pool_key(&state.identity), backend);
 }
 
 /// The client was refused as this user, and told so.

@@ -8,6 +8,7 @@ use wire::frame::put_message;
 
 use super::Session;
 use super::facts::endings::lose_other;
+use super::facts::shown::measure_own;
 use super::links::Links;
 use super::state::SessionState;
 use crate::ending::Ending;
@@ -18,7 +19,7 @@ use upstream::{Backend, Connection, Kept};
 impl Session {
     /// Closes the statement of the command in the backlog, which has no reply, at all servers.
     pub(super) async fn close_everywhere(&mut self) -> Result<(), Ending> {
-        self.measure_own(Kind::StmtClose);
+        measure_own(&self.entry, &self.io, &self.state, &self.flight, Kind::StmtClose);
         let id = statement_id(self.io.front());
         self.skip_command().await?;
         if let Some(id) = id {

@@ -15,19 +15,21 @@ use super::decided::Decided;
 use super::facts::commands::is_own;
 use super::facts::endings::{interrupted, unreadable};
 use super::facts::executions::reuse_at_once;
-use super::facts::leases::{look_at_server, poll_idle_backend};
+use super::facts::leases::{leave_batch, look_at_server, poll_idle_backend};
 use super::facts::orders::{leave_servers_off, obey};
 use super::facts::places::is_at;
 use super::facts::records::{begin_sent, measure, mirror, note_traced};
 use super::facts::sharing::{stay_with_others, take_back};
 use super::flight::Flight;
+use super::in_line::needs_only_a_connection;
+use super::io::Io;
 use super::kill::note_shots;
 use super::links::Links;
 use super::phase::Phase;
 use super::pipelined::Step;
+use super::route::{decide_along, note_sent};
 use super::state::SessionState;
 use super::upload::Upload;
-use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
@@ -99,7 +101,9 @@ impl Session {
                     None => decided = self.goes_on(command),
                 }
             }
-            if decided.is_none() && self.needs_only_a_connection(command.kind) {
+            if decided.is_none()
+                && needs_only_a_connection(&self.entry, &self.state, &self.links, &self.flight, command.kind)
+            {
                 if self.get_in_line(input) {
                     return Ok(Phase::InLine);
                 }
@@ -118,7 +122,7 @@ impl Session {
                 return self.forward(cx, input, decided);
             }
         }
-        self.leave_batch();
+        leave_batch(&self.entry, &mut self.state, &mut self.links, &mut self.flight);
         self.io.backlog = input.to_vec();
         Ok(command.map_or(Phase::Refusing, |command| Phase::Routing(command.kind)))
     }
@@ -141,7 +145,7 @@ impl Session {
             }
             self.flight.begin().decided = Some(decided);
         }
-        self.leave_batch();
+        leave_batch(&self.entry, &mut self.state, &mut self.links, &mut self.flight);
         self.io.backlog = input;
         Poll::Ready(Ok(Phase::Routing(kind)))
     }
@@ -159,7 +163,7 @@ impl Session {
     /// client that does not wait for answers need not wait for the proxy either. What cannot go
     /// along stays in the backlog.
     fn forward(&mut self, cx: &mut Context<'_>, input: &[u8], mut decided: Decided) -> Result<Phase, Ending> {
-        let mut sent = 0;
+        let (mut sent, caps) = (0, self.state.identity.capabilities);
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
         let (limits, patch) = (decided.limits(), decided.patch.take());
         let link = self.links.connection_mut();
@@ -171,10 +175,17 @@ impl Session {
             let rest = input.get(start..).unwrap_or_default();
             let (scanner, scanned) = scan(&self.entry, &self.state, rest)?;
             sent += scanned.len;
-            let command = Command::first(rest, self.state.identity.capabilities);
-            let command = command.ok_or_else(|| broken("a command without its byte"))?;
+            let command = Command::first(rest, caps).ok_or_else(|| broken("a command without its byte"))?;
             let goes_on = paused.as_ref().filter(|_| start == 0);
-            let measured = self.note_command((command, scanned.done), &mut decided, goes_on);
+            let measured = note_command(
+                &self.entry,
+                &mut self.state,
+                &mut self.links,
+                &mut self.flight,
+                (command, scanned.done),
+                &mut decided,
+                goes_on,
+            );
             let upload = Upload { scanner, complete: scanned.done, answer: command.answer() };
             if goes_on.is_none() {
                 mirror(&self.entry.worker, &self.state, &mut self.flight, command, &upload, &decided);
@@ -188,8 +199,7 @@ impl Session {
             let rest = input.get(sent..).unwrap_or_default();
             let next = self.next_of_pipeline(&upload, rest);
             if !was_sent {
-                let (stops, caps) = (self.state.gtids.is_some(), self.state.identity.capabilities);
-                self.links.expect_reply(upload.answer, stops, caps);
+                self.links.expect_reply(upload.answer, self.state.gtids.is_some(), caps);
             }
             // Most are alone.
             if upload.answer != Answer::None && (next.is_some() || is_behind) {
@@ -204,13 +214,7 @@ impl Session {
             upload.answer = answer;
             begin_sent(&self.entry, &self.state, measured, command);
         }
-        self.flight.begin_limits(
-            &self.entry.control,
-            &mut self.links,
-            paused.as_ref(),
-            limits,
-            runs.is_some(),
-        );
+        self.flight.begin_limits(&self.entry, &mut self.links, paused.as_ref(), limits, runs.is_some());
         self.links.trace_sent(&self.state);
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         self.io.backlog.extend_from_slice(later);
@@ -226,26 +230,6 @@ impl Session {
         }
         self.flight.begin().upload = Some(Box::new(upload));
         Ok(Phase::Uploading)
-    }
-
-    /// Counts a command that is being sent, and takes note of what it is. `goes_on` is what ran
-    /// before if it is sent once more.
-    fn note_command(
-        &mut self,
-        (command, is_whole): (Command<'_>, bool),
-        decided: &mut Decided,
-        goes_on: Option<&Paused>,
-    ) -> Measured {
-        if self.state.may_ask_for_file(command, is_whole, decided.plan) {
-            self.flight.begin().may_ask_for_file = true;
-        }
-        let mut measured = measure(&self.entry, &mut self.state, &self.links, command, decided, goes_on);
-        if !is_whole {
-            // All that is known of its length.
-            measured.bytes = command.payload_len();
-        }
-        self.note_sent(command, is_whole, decided);
-        measured
     }
 
     /// The command that `rest` begins with, if it may be sent before `before`, the command in front
@@ -271,7 +255,7 @@ impl Session {
                 && next.kind.answer() != Answer::Endless
         };
         let next = first_command(&self.entry, &self.state, rest).ok().flatten().filter(goes_along)?;
-        let next = self.decide_along(next)?;
+        let next = decide_along(&self.entry, &self.io, &self.state, &self.links, next)?;
         if before.answer == Answer::None && self.links.pipelined.is_empty() {
             return Some(next);
         }
@@ -283,53 +267,80 @@ impl Session {
             && self.entry.worker.check_size(&scanner).is_ok();
         (whole && !self.links.pipelined.is_full()).then_some(next)
     }
+}
 
-    /// Forwards the rest of a command as it comes. Ready with true when all is with the backend;
-    /// with false when the backend has something to say before that.
-    pub(super) fn poll_upload(
-        &mut self,
-        cx: &mut Context<'_>,
-        upload: &mut Upload,
-    ) -> Poll<Result<bool, Ending>> {
-        obey(&self.entry, &mut self.state, &mut self.links, true)?;
-        for _ in 0..FILLS_PER_TURN {
-            let backend = in_use_mut(&mut self.links.in_use)?;
-            if self.links.unsent.poll_flush(cx, backend.connection_mut().sock_mut()).is_pending() {
-                if backend.connection().has_setup() {
-                    // What it says now is about that.
-                    return Poll::Pending;
-                }
-                // Whether the backend answers or goes away instead of reading.
-                return backend.connection_mut().poll_input(cx).map(|_| Ok(false));
-            }
-            if upload.complete {
-                return Poll::Ready(Ok(true));
-            }
-            if backend.connection_mut().poll_input(cx).is_ready() {
-                return Poll::Ready(Ok(false));
-            }
-            let worker = Rc::clone(&self.entry.worker);
-            let mut scratch = worker.net.scratch.borrow_mut();
-            let seq = upload.scanner.next_seq();
-            let n = ready!(self.io.sock.poll_read(cx, &mut scratch))
-                .map_err(|error| unreadable(&self.entry, &self.state, &error, seq))?;
-            let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
-            let scanned = upload.scanner.scan(input).map_err(|error| {
-                interrupted(&self.entry, &self.state, &ClientError::malformed(error), seq)
-            })?;
-            self.entry.worker.check_size(&upload.scanner)?;
-            // Each piece counts as a sign of life; between two the client may be as slow as an idle
-            // one.
-            self.entry.set_slow();
-            upload.complete = scanned.done;
-            let (now, later) = input.split_at_checked(scanned.len).unwrap_or((input, &[]));
-            self.io.backlog.extend_from_slice(later);
-            self.links.send(cx, now)?;
-        }
-        // There may be more: let others run first, then come back.
-        cx.waker().wake_by_ref();
-        Poll::Pending
+/// Counts a command that is being sent, and takes note of what it is. `goes_on` is what ran
+/// before if it is sent once more.
+fn note_command(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    (command, is_whole): (Command<'_>, bool),
+    decided: &mut Decided,
+    goes_on: Option<&Paused>,
+) -> Measured {
+    if state.may_ask_for_file(command, is_whole, decided.plan) {
+        flight.begin().may_ask_for_file = true;
     }
+    let mut measured = measure(entry, state, links, command, decided, goes_on);
+    if !is_whole {
+        // All that is known of its length.
+        measured.bytes = command.payload_len();
+    }
+    note_sent(entry, state, links, flight, command, is_whole, decided);
+    measured
+}
+
+/// Forwards the rest of a command as it comes. Ready with true when all is with the backend;
+/// with false when the backend has something to say before that.
+pub(super) fn poll_upload(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &mut SessionState,
+    links: &mut Links,
+    cx: &mut Context<'_>,
+    upload: &mut Upload,
+) -> Poll<Result<bool, Ending>> {
+    obey(entry, state, links, true)?;
+    for _ in 0..FILLS_PER_TURN {
+        let backend = in_use_mut(&mut links.in_use)?;
+        if links.unsent.poll_flush(cx, backend.connection_mut().sock_mut()).is_pending() {
+            if backend.connection().has_setup() {
+                // What it says now is about that.
+                return Poll::Pending;
+            }
+            // Whether the backend answers or goes away instead of reading.
+            return backend.connection_mut().poll_input(cx).map(|_| Ok(false));
+        }
+        if upload.complete {
+            return Poll::Ready(Ok(true));
+        }
+        if backend.connection_mut().poll_input(cx).is_ready() {
+            return Poll::Ready(Ok(false));
+        }
+        let worker = Rc::clone(&entry.worker);
+        let mut scratch = worker.net.scratch.borrow_mut();
+        let seq = upload.scanner.next_seq();
+        let n = ready!(io.sock.poll_read(cx, &mut scratch))
+            .map_err(|error| unreadable(entry, state, &error, seq))?;
+        let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
+        let scanned = upload
+            .scanner
+            .scan(input)
+            .map_err(|error| interrupted(entry, state, &ClientError::malformed(error), seq))?;
+        entry.worker.check_size(&upload.scanner)?;
+        // Each piece counts as a sign of life; between two the client may be as slow as an idle
+        // one.
+        entry.set_slow();
+        upload.complete = scanned.done;
+        let (now, later) = input.split_at_checked(scanned.len).unwrap_or((input, &[]));
+        io.backlog.extend_from_slice(later);
+        links.send(cx, now)?;
+    }
+    // There may be more: let others run first, then come back.
+    cx.waker().wake_by_ref();
+    Poll::Pending
 }
 
 /// Does what others want of the session before a command is sent. Ready if one may be.
@@ -416,7 +427,7 @@ impl Flight {
     /// killed: one that was sent before has what is left of its time.
     fn begin_limits(
         &mut self,
-        control: &Control,
+        entry: &BookEntry,
         links: &mut Links,
         paused: Option<&Paused>,
         (timeout, retries): (Option<Duration>, Option<u32>),
@@ -429,7 +440,7 @@ impl Flight {
         }
         // The first one runs, and is not behind itself.
         links.pipelined.pop();
-        let running = &control.running;
+        let running = &entry.control.running;
         let deadline = match paused {
             _ if !runs => None,
             Some(paused) => running.resume(paused),

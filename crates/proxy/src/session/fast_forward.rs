@@ -13,9 +13,12 @@ use route::no_readers;
 
 use super::Session;
 use super::facts::endings::unreadable;
-use super::facts::leases::poll_idle_backend;
+use super::facts::leases::{clean_up_behind, poll_idle_backend};
 use super::facts::orders::{leave_servers_off, obey};
+use super::io::Io;
+use super::links::Links;
 use super::phase::Phase;
+use super::state::SessionState;
 use crate::audit;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -31,7 +34,8 @@ impl Session {
     pub(super) async fn fast_forward(&mut self) -> Result<Phase, Ending> {
         loop {
             self.entry.set_slow();
-            poll_fn(|cx| self.poll_first_bytes(cx)).await?;
+            poll_fn(|cx| poll_first_bytes(&self.entry, &mut self.io, &mut self.state, &mut self.links, cx))
+                .await?;
             if self.io.backlog == QUIT {
                 self.entry.note_goodbye();
                 self.leave_servers().await;
@@ -61,25 +65,9 @@ impl Session {
         if end.said_goodbye {
             self.entry.note_goodbye();
         } else if end.owes {
-            self.clean_up_behind();
+            clean_up_behind(&self.entry, &self.state, &mut self.links);
         }
         Err(Ending::ClientLeft)
-    }
-
-    /// Waits until the client has sent something. A connection that it got at its login may go
-    /// meanwhile, as in other sessions.
-    fn poll_first_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        obey(&self.entry, &mut self.state, &mut self.links, false)?;
-        if self.entry.control.is_recalled() {
-            leave_servers_off(&self.entry, &mut self.state, &mut self.links)?;
-        }
-        if self.io.backlog.is_empty() {
-            let Poll::Ready(read) = self.io.poll_more(cx, &self.entry.worker.net.scratch) else {
-                return poll_idle_backend(&self.entry, &mut self.state, &mut self.links, cx);
-            };
-            read.map_err(|error| unreadable(&self.entry, &self.state, &error, 1))?;
-        }
-        Poll::Ready(Ok(()))
     }
 
     /// Gets to where all of the session goes: what its listener says, or its user's hostgroup.
@@ -98,6 +86,28 @@ impl Session {
             reached => Ok(reached),
         }
     }
+}
+
+/// Waits until the client has sent something. A connection that it got at its login may go
+/// meanwhile, as in other sessions.
+fn poll_first_bytes(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &mut SessionState,
+    links: &mut Links,
+    cx: &mut Context<'_>,
+) -> Poll<Result<(), Ending>> {
+    obey(entry, state, links, false)?;
+    if entry.control.is_recalled() {
+        leave_servers_off(entry, state, links)?;
+    }
+    if io.backlog.is_empty() {
+        let Poll::Ready(read) = io.poll_more(cx, &entry.worker.net.scratch) else {
+            return poll_idle_backend(entry, state, links, cx);
+        };
+        read.map_err(|error| unreadable(entry, state, &error, 1))?;
+    }
+    Poll::Ready(Ok(()))
 }
 
 impl BookEntry {

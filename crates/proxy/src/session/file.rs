@@ -5,14 +5,18 @@ use std::task::{Context, Poll, ready};
 
 use wire::frame::MessageScanner;
 
-use super::Session;
 use super::facts::endings::{interrupted, told, unreadable};
 use super::facts::orders::obey;
+use super::facts::replies::flush_client;
+use super::io::Io;
+use super::links::Links;
+use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::in_use;
 use crate::relay::Parked;
 use crate::sock::Input;
+use crate::worker::BookEntry;
 use upstream::Target;
 use upstream::limits::FILLS_PER_TURN;
 
@@ -27,74 +31,83 @@ struct File {
     lost: Option<Target>,
 }
 
-impl Session {
-    /// Relays the file of a LOAD DATA LOCAL: the client's messages up to and including an empty
-    /// one. The reply goes on behind it.
-    pub(super) async fn relay_file(&mut self) -> Result<(), Ending> {
-        self.flush_client().await?;
-        let backend = in_use(self.links.in_use.as_ref())?;
-        let seq = backend.connection().progress().next_seq;
-        let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
-        // While the client sends it has as much time as an idle one.
-        self.entry.set_slow();
-        poll_fn(|cx| self.poll_file(cx, &mut file)).await?;
-        self.entry.control.set_busy();
-        let seq = file.message.next_seq();
-        if let Some(server) = file.lost {
-            return Err(told(&self.entry, &self.state, &ClientError::server_lost(&server), seq));
-        }
-        if let Some(reply) =
-            self.links.in_use.as_mut().and_then(|backend| backend.connection_mut().next_reply())
-        {
-            reply.file_sent(seq);
-        }
-        Ok(())
+/// Relays the file of a LOAD DATA LOCAL: the client's messages up to and including an empty
+/// one. The reply goes on behind it.
+pub(super) async fn relay_file(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &mut SessionState,
+    links: &mut Links,
+) -> Result<(), Ending> {
+    flush_client(entry, io, state, links).await?;
+    let backend = in_use(links.in_use.as_ref())?;
+    let seq = backend.connection().progress().next_seq;
+    let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
+    // While the client sends it has as much time as an idle one.
+    entry.set_slow();
+    poll_fn(|cx| poll_file(entry, io, state, links, cx, &mut file)).await?;
+    entry.control.set_busy();
+    let seq = file.message.next_seq();
+    if let Some(server) = file.lost {
+        return Err(told(entry, state, &ClientError::server_lost(&server), seq));
     }
+    if let Some(reply) = links.in_use.as_mut().and_then(|backend| backend.connection_mut().next_reply()) {
+        reply.file_sent(seq);
+    }
+    Ok(())
+}
 
-    /// Forwards what there is of a file; ready when its end is with the backend.
-    fn poll_file(&mut self, cx: &mut Context<'_>, file: &mut File) -> Poll<Result<(), Ending>> {
-        obey(&self.entry, &mut self.state, &mut self.links, true)?;
-        for _ in 0..FILLS_PER_TURN {
-            if let Some(backend) = &mut self.links.in_use {
-                // A server that closes is let go at once. The client hears of it after the file: it
-                // does not listen while it sends.
-                if backend.connection_mut().poll_input(cx) == Poll::Ready(Input::End) {
-                    file.lost = Some(backend.server().endpoint().clone());
-                    self.links.unsent = Parked::default();
-                    self.links.in_use = None;
-                } else if self.links.unsent.poll_flush(cx, backend.connection_mut().sock_mut()).is_pending() {
-                    return Poll::Pending;
-                }
-            }
-            if file.ended {
-                return Poll::Ready(Ok(()));
-            }
-            if self.io.backlog.is_empty() {
-                ready!(self.io.poll_more(cx, &self.entry.worker.net.scratch))
-                    .map_err(|error| unreadable(&self.entry, &self.state, &error, file.message.next_seq()))?;
-                self.entry.set_slow();
-            }
-            let input = std::mem::take(&mut self.io.backlog);
-            let mut sent = 0;
-            while !file.ended && sent < input.len() {
-                let seq = file.message.next_seq();
-                let scanned = file.message.scan(input.get(sent..).unwrap_or_default()).map_err(|error| {
-                    interrupted(&self.entry, &self.state, &ClientError::malformed(error), seq)
-                })?;
-                sent += scanned.len;
-                file.ended = scanned.done && file.message.payload_len() == 0;
-                if scanned.done && !file.ended {
-                    file.message = MessageScanner::new(file.message.next_seq());
-                }
-            }
-            let (now, later) = input.split_at_checked(sent).unwrap_or((&input, &[]));
-            self.io.backlog.extend_from_slice(later);
-            if file.lost.is_none() {
-                self.links.send(cx, now)?;
+/// Forwards what there is of a file; ready when its end is with the backend.
+fn poll_file(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &mut SessionState,
+    links: &mut Links,
+    cx: &mut Context<'_>,
+    file: &mut File,
+) -> Poll<Result<(), Ending>> {
+    obey(entry, state, links, true)?;
+    for _ in 0..FILLS_PER_TURN {
+        if let Some(backend) = &mut links.in_use {
+            // A server that closes is let go at once. The client hears of it after the file: it
+            // does not listen while it sends.
+            if backend.connection_mut().poll_input(cx) == Poll::Ready(Input::End) {
+                file.lost = Some(backend.server().endpoint().clone());
+                links.unsent = Parked::default();
+                links.in_use = None;
+            } else if links.unsent.poll_flush(cx, backend.connection_mut().sock_mut()).is_pending() {
+                return Poll::Pending;
             }
         }
-        // There may be more: let others run first, then come back.
-        cx.waker().wake_by_ref();
-        Poll::Pending
+        if file.ended {
+            return Poll::Ready(Ok(()));
+        }
+        if io.backlog.is_empty() {
+            ready!(io.poll_more(cx, &entry.worker.net.scratch))
+                .map_err(|error| unreadable(entry, state, &error, file.message.next_seq()))?;
+            entry.set_slow();
+        }
+        let input = std::mem::take(&mut io.backlog);
+        let mut sent = 0;
+        while !file.ended && sent < input.len() {
+            let seq = file.message.next_seq();
+            let scanned = file
+                .message
+                .scan(input.get(sent..).unwrap_or_default())
+                .map_err(|error| interrupted(entry, state, &ClientError::malformed(error), seq))?;
+            sent += scanned.len;
+            file.ended = scanned.done && file.message.payload_len() == 0;
+            if scanned.done && !file.ended {
+                file.message = MessageScanner::new(file.message.next_seq());
+            }
+        }
+        let (now, later) = input.split_at_checked(sent).unwrap_or((&input, &[]));
+        io.backlog.extend_from_slice(later);
+        if file.lost.is_none() {
+            links.send(cx, now)?;
+        }
     }
+    // There may be more: let others run first, then come back.
+    cx.waker().wake_by_ref();
+    Poll::Pending
 }

@@ -10,6 +10,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::decided::{Decided, Reply};
+use super::facts::routing::{decide_prepared, judge};
 use super::state::SessionState;
 use super::state::prepared::Preparing;
 use crate::counts::Counter;
@@ -31,8 +32,10 @@ impl Session {
         let Some(copied) = command.map(|command| command.copied()) else { return Ok(false) };
         let command = copied.command();
         let decided = match kind {
-            Kind::Query => self.judge((command.text(), true), None, false),
-            _ => self.decide_prepared(command),
+            Kind::Query => {
+                judge(&self.entry, &self.io, &self.state, &self.links, (command.text(), true), None, false)
+            }
+            _ => decide_prepared(&self.entry, &self.io, &self.state, &self.links, command),
         };
         self.entry.worker.note_ruling(&self.state, command, &decided);
         if let Route::Local(reply) = &decided.route

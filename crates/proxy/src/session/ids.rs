@@ -6,6 +6,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::facts::commands::{Look, look, naming};
+use super::kill_forms::spell_kill;
 use super::links::Links;
 use crate::ending::Ending;
 use crate::statement::{self, Own};
@@ -35,7 +36,7 @@ impl Session {
             Look::Ours(Own::KillAndMore) => self.kill_in_front().await,
             Look::Ours(Own::KillByVariable) => self.kill_by_variable(kind).await,
             Look::Ours(Own::KillExecuted) => {
-                self.spell_kill();
+                spell_kill(&self.entry, &mut self.io, &mut self.state);
                 Ok(())
             }
             Look::Ours(Own::Ask(ask)) => self.tell(kind, ask).await,

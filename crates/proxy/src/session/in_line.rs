@@ -15,6 +15,7 @@ use super::facts::causal::{awaits_writes, has_to_see};
 use super::facts::commands::batchable;
 use super::facts::orders::killed_here;
 use super::facts::places::{has_to_wait, shares, take_found};
+use super::facts::shown::show_waiting_since;
 use super::flight::Flight;
 use super::links::Links;
 use super::phase::Phase;
@@ -22,38 +23,10 @@ use super::state::SessionState;
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::sock::Input;
-use crate::worker::Worker;
+use crate::worker::{BookEntry, Worker};
 use upstream::{Found, InLine, Place, Whom, take, take_at_once};
 
 impl Session {
-    /// Whether there is nothing to be done for the command that was decided about but to get a
-    /// connection, which other sessions may have.
-    pub(super) fn needs_only_a_connection(&self, kind: Kind) -> bool {
-        let (state, user) = (&*self.state, &self.state.identity.account.user);
-        let Some(decided) = self.flight.decided.as_ref().filter(|_| self.links.in_use.is_none()) else {
-            return false;
-        };
-        matches!(kind, Kind::Query | Kind::StmtExecute)
-            // With a place in line it was here before.
-            && self.flight.in_line.is_none()
-            && !decided.is_cached()
-            && decided.target() == Some(state.here)
-            && decided.patch.is_none()
-            // What was brought to a connection that is gone has to be brought to the next one.
-            && matches!(decided.next, Next::Turn | Next::SetUp)
-            && decided.lost == 0
-            && !decided.orders.as_ref().is_some_and(|orders| orders.come_first())
-            && !has_to_wait(&self.entry.worker, &self.state, kind)
-            && self.flight.paused.is_none()
-            && state.trace.is_none()
-            && self.flight.wanted.is_none()
-            && !self.state.begins_later()
-            && has_to_see(&self.entry.worker, &self.state, &self.links, decided).is_none()
-            && !awaits_writes(&self.entry.worker, &self.state, &self.links, decided)
-            && !user.backends().is_limited()
-            && shares(&self.entry, &self.state, decided.hostgroup())
-    }
-
     /// Gets a connection for the command that `input` begins with. True if it has to wait in line
     /// for one, in the backlog. If not, the connection is there, or the search is over that
     /// [`borrow_backend`](Self::borrow_backend) goes on with.
@@ -85,7 +58,7 @@ impl Session {
         self.flight.begin().in_line = Some(Box::new(line));
         if is_waiting {
             self.io.backlog = input.to_vec();
-            self.show_waiting_since(began);
+            show_waiting_since(&self.entry, &self.io, &self.state, &self.flight, began);
         }
         is_waiting
     }
@@ -130,6 +103,40 @@ impl Session {
         }
         Poll::Ready(Ok(()))
     }
+}
+
+/// Whether there is nothing to be done for the command that was decided about but to get a
+/// connection, which other sessions may have.
+pub(super) fn needs_only_a_connection(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &Links,
+    flight: &Flight,
+    kind: Kind,
+) -> bool {
+    let (state, user) = (state, &state.identity.account.user);
+    let Some(decided) = flight.decided.as_ref().filter(|_| links.in_use.is_none()) else {
+        return false;
+    };
+    matches!(kind, Kind::Query | Kind::StmtExecute)
+        // With a place in line it was here before.
+        && flight.in_line.is_none()
+        && !decided.is_cached()
+        && decided.target() == Some(state.here)
+        && decided.patch.is_none()
+        // What was brought to a connection that is gone has to be brought to the next one.
+        && matches!(decided.next, Next::Turn | Next::SetUp)
+        && decided.lost == 0
+        && !decided.orders.as_ref().is_some_and(|orders| orders.come_first())
+        && !has_to_wait(&entry.worker, state, kind)
+        && flight.paused.is_none()
+        && state.trace.is_none()
+        && flight.wanted.is_none()
+        && !state.begins_later()
+        && has_to_see(&entry.worker, state, links, decided).is_none()
+        && !awaits_writes(&entry.worker, state, links, decided)
+        && !user.backends().is_limited()
+        && shares(entry, state, decided.hostgroup())
 }
 
 /// Takes what has come of waiting, if nothing more has to be done for that.

@@ -11,6 +11,7 @@ use wire::command::Kind;
 use super::Session;
 use super::decided::Decided;
 use super::facts::endings::told;
+use super::facts::shown::begin_own;
 use super::state::SessionState;
 use crate::counts::Counter;
 use crate::ending::Ending;
@@ -20,7 +21,7 @@ use crate::worker::Worker;
 impl Session {
     /// Tells the client why the statement in the backlog is not sent, and that the session is over.
     pub(super) async fn refuse_injected(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
-        self.begin_own(kind);
+        begin_own(&self.entry, &mut self.io, &mut self.state, &mut self.flight, kind);
         let seq = self.skip_command().await?;
         self.entry.answered_here(&self.links, error.code());
         Err(told(&self.entry, &self.state, error, seq))

@@ -6,7 +6,6 @@ use route::Hold;
 use tokio::time::Instant;
 use wire::{Capabilities, StatusFlags};
 
-use super::Session;
 use super::facts::places::shares;
 use super::io::Io;
 use super::links::Links;
@@ -17,42 +16,39 @@ use crate::document::{Form, Value, client, ms, object, on, plain, text};
 use crate::worker::BookEntry;
 use upstream::Backend;
 
-impl Session {
-    /// The document.
-    pub(super) fn internals(&self) -> String {
-        let now = Instant::now();
-        let state = &self.state;
-        let session = self.links.session(state);
-        let hostgroup = |hostgroup: Option<u32>| hostgroup.map_or(plain(-1), plain);
-        let account = &self.state.identity.account;
-        let open = self.links.away.others.iter().filter(|other| other.connection().state().in_transaction());
-        let open = open.count() + usize::from(self.state.in_transaction());
-        let mut members = vec![
-            ("thread", plain(self.entry.worker.index())),
-            ("thread_session_id", plain(self.state.identity.connection_id)),
-            ("age_ms", ms(self.entry.control.age(now))),
-            // Of a session that answers this.
-            ("status", text("WAITING_CLIENT_DATA")),
-            ("autocommit", plain(session.autocommit)),
-            ("current_hostgroup", plain(state.here)),
-            ("default_hostgroup", plain(state.account.default_hostgroup)),
-            ("locked_on_hostgroup", hostgroup(session.locked_on)),
-            ("active_transactions", plain(open)),
-            ("transaction_time_ms", ms(self.entry.control.transaction_time(now))),
-            ("transaction_persistent", plain(state.account.transaction_persistent)),
-            ("default_schema", text(account.schema.as_deref().unwrap_or_default())),
-            ("next_query_flagIN", plain(state.flag_in)),
-        ];
-        if let Some((hold, at)) = session.hold {
-            members.push(("held", object([("hostgroup_id", plain(at)), ("because", text(hold.text()))])));
-        }
-        members.extend([
-            ("client", client_side(&self.entry.control, &self.io, &self.state)),
-            ("conn", self.io.asked_for(&self.state)),
-            ("backends", List(backends(&self.entry, &self.state, &self.links, session.hold))),
-        ]);
-        object(members).print(Form::Indented)
+/// The document.
+pub(super) fn internals(entry: &BookEntry, io: &Io, state: &SessionState, links: &Links) -> String {
+    let now = Instant::now();
+    let session = links.session(state);
+    let hostgroup = |hostgroup: Option<u32>| hostgroup.map_or(plain(-1), plain);
+    let account = &state.identity.account;
+    let open = links.away.others.iter().filter(|other| other.connection().state().in_transaction());
+    let open = open.count() + usize::from(state.in_transaction());
+    let mut members = vec![
+        ("thread", plain(entry.worker.index())),
+        ("thread_session_id", plain(state.identity.connection_id)),
+        ("age_ms", ms(entry.control.age(now))),
+        // Of a session that answers this.
+        ("status", text("WAITING_CLIENT_DATA")),
+        ("autocommit", plain(session.autocommit)),
+        ("current_hostgroup", plain(state.here)),
+        ("default_hostgroup", plain(state.account.default_hostgroup)),
+        ("locked_on_hostgroup", hostgroup(session.locked_on)),
+        ("active_transactions", plain(open)),
+        ("transaction_time_ms", ms(entry.control.transaction_time(now))),
+        ("transaction_persistent", plain(state.account.transaction_persistent)),
+        ("default_schema", text(account.schema.as_deref().unwrap_or_default())),
+        ("next_query_flagIN", plain(state.flag_in)),
+    ];
+    if let Some((hold, at)) = session.hold {
+        members.push(("held", object([("hostgroup_id", plain(at)), ("because", text(hold.text()))])));
     }
+    members.extend([
+        ("client", client_side(&entry.control, io, state)),
+        ("conn", io.asked_for(state)),
+        ("backends", List(backends(entry, state, links, session.hold))),
+    ]);
+    object(members).print(Form::Indented)
 }
 
 /// The connections to servers: the one in use, and the others.

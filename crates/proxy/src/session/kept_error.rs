@@ -13,13 +13,17 @@ use wire::command::Kind;
 use wire::reply::Answer;
 
 use super::Session;
+use super::facts::asking::{ask_besides, packet_of};
 use super::facts::sharing::{is_left_to_itself, may_leave_diagnostics};
+use super::flight::Flight;
+use super::internal_query::ask_server;
 use super::links::Links;
 use super::retold::KeptError;
 use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::{Mark, Pin};
+use crate::worker::BookEntry;
 use upstream::Reply;
 
 /// What servers are asked for: more than one row is not kept.
@@ -78,18 +82,6 @@ impl Session {
                 || self.may_judge_behind_error() && is_left_to_itself(&self.entry, &self.state, &self.links))
     }
 
-    /// The next statement runs elsewhere and does not ask about the one before. Servers that clear
-    /// the diagnostics area with each statement have nothing to say of it then.
-    pub(super) async fn leave_diagnostics(&mut self) -> Result<(), Ending> {
-        let dialect = self.links.in_use.as_ref().and_then(|backend| backend.connection().dialect());
-        if dialect.is_some_and(sql::Dialect::clears_diagnostics) {
-            self.state.errors = None;
-            self.links.release_diagnostics();
-            return Ok(());
-        }
-        if self.state.kept_error().is_some() { self.keep_error().await } else { Ok(()) }
-    }
-
     /// Answers the command in the backlog with an error of the proxy's own, of which the client may
     /// ask as of a server's.
     pub(super) async fn refuse_and_keep(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
@@ -97,50 +89,77 @@ impl Session {
         self.links.keep_own_error(&mut self.state, error);
         Ok(())
     }
+}
 
-    /// Keeps the last error without the connection, if it is all that the server has to say.
-    pub(super) async fn keep_error(&mut self) -> Result<(), Ending> {
-        if self.state.has_released_error() {
-            // It is of a later statement than all that is left to say over this connection.
-            self.links.release_diagnostics();
-            return Ok(());
-        }
-        self.links.note_ran(&mut self.state);
-        let question = (self.packet_of(QUESTION), Answer::Result);
-        // If that fails, the client hears of it with its next statement.
-        let replies = self.ask_server(&[question]).await?.unwrap_or_default();
-        self.links.hide_last_result(&mut self.state);
-        let Some(mut error) = self.state.take_kept_error() else { return Ok(()) };
-        if replies.first().is_some_and(Reply::is_empty) {
-            // A later statement has taken it away, of which it was not certain that it has tables.
-            self.state.errors = None;
-            self.links.release_diagnostics();
-            return Ok(());
-        }
-        if replies.first().is_some_and(|reply| error.is_all_in(reply)) {
-            error.is_released = true;
-            self.state.errors.get_or_insert_default().kept = Some(error);
-            self.links.release_diagnostics();
-        }
-        Ok(())
+/// The next statement runs elsewhere and does not ask about the one before. Servers that clear
+/// the diagnostics area with each statement have nothing to say of it then.
+pub(super) async fn leave_diagnostics(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<(), Ending> {
+    let dialect = links.in_use.as_ref().and_then(|backend| backend.connection().dialect());
+    if dialect.is_some_and(sql::Dialect::clears_diagnostics) {
+        state.errors = None;
+        links.release_diagnostics();
+        return Ok(());
     }
+    if state.kept_error().is_some() { keep_error(entry, state, links, flight).await } else { Ok(()) }
+}
 
-    /// Has the backend in use tell the last error again, which it was released from.
-    pub(super) async fn tell_error_again(&mut self) -> Result<(), Ending> {
-        let Some(mut error) = self.state.take_kept_error() else { return Ok(()) };
-        let (signal, status) = ((self.packet_of(&error.signal), Answer::Result), self.state.status);
-        let replies = self.ask_besides(&[signal]).await?;
-        self.links.hide_last_result(&mut self.state);
-        let Some(backend) = self.links.in_use.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };
-        let link = backend.connection_mut();
-        link.set_own_warnings(false);
-        // An error that is told so ends no transaction.
-        (self.state.status, link.state_mut().status) = (status, status);
-        link.state_mut().pins.note(Mark::begin(Pin::Warnings));
-        error.is_released = false;
-        self.state.errors.get_or_insert_default().kept = Some(error);
-        Ok(())
+/// Keeps the last error without the connection, if it is all that the server has to say.
+pub(super) async fn keep_error(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<(), Ending> {
+    if state.has_released_error() {
+        // It is of a later statement than all that is left to say over this connection.
+        links.release_diagnostics();
+        return Ok(());
     }
+    links.note_ran(state);
+    let question = (packet_of(state, QUESTION), Answer::Result);
+    // If that fails, the client hears of it with its next statement.
+    let replies = ask_server(entry, state, links, flight, &[question]).await?.unwrap_or_default();
+    links.hide_last_result(state);
+    let Some(mut error) = state.take_kept_error() else { return Ok(()) };
+    if replies.first().is_some_and(Reply::is_empty) {
+        // A later statement has taken it away, of which it was not certain that it has tables.
+        state.errors = None;
+        links.release_diagnostics();
+        return Ok(());
+    }
+    if replies.first().is_some_and(|reply| error.is_all_in(reply)) {
+        error.is_released = true;
+        state.errors.get_or_insert_default().kept = Some(error);
+        links.release_diagnostics();
+    }
+    Ok(())
+}
+
+/// Has the backend in use tell the last error again, which it was released from.
+pub(super) async fn tell_error_again(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<(), Ending> {
+    let Some(mut error) = state.take_kept_error() else { return Ok(()) };
+    let (signal, status) = ((packet_of(state, &error.signal), Answer::Result), state.status);
+    let replies = ask_besides(entry, state, links, flight, &[signal]).await?;
+    links.hide_last_result(state);
+    let Some(backend) = links.in_use.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };
+    let link = backend.connection_mut();
+    link.set_own_warnings(false);
+    // An error that is told so ends no transaction.
+    (state.status, link.state_mut().status) = (status, status);
+    link.state_mut().pins.note(Mark::begin(Pin::Warnings));
+    error.is_released = false;
+    state.errors.get_or_insert_default().kept = Some(error);
+    Ok(())
 }
 
 impl Links {

@@ -3,20 +3,21 @@
 
 use std::pin::pin;
 
-use tokio::task::spawn_local;
 use wire::command::Kind;
 use wire::reply::End;
 
 use super::Session;
 use super::facts::endings::told;
-use super::facts::orders::{shot, while_waiting};
+use super::facts::orders::while_waiting;
+use super::facts::replies::{reply, reply_error};
+use super::facts::shown::measure_own;
 use super::io::Io;
+use super::links::Links;
 use super::state::SessionState;
 use crate::client::login::ok;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::kill::clean_up;
 use crate::limits::KILL_ANSWER_MAX;
 use crate::mail::Verdict;
 use crate::statement::Kill;
@@ -30,66 +31,63 @@ impl Session {
     pub(super) async fn run_kill(&mut self, kill: Kill) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
         if kill.id == u64::from(self.state.identity.connection_id) {
-            return self.kill_self(kill.what, seq).await;
+            return kill_self(&self.entry, &mut self.io, &mut self.state, &mut self.links, kill.what, seq)
+                .await;
         }
         match kill_other(&self.entry, &mut self.io, &self.state, kill).await? {
             Verdict::Done => {
                 let ok = ok(self.state.identity.capabilities, self.state.status);
-                self.reply(seq, &ok).await
+                reply(&self.entry, &mut self.io, &mut self.state, seq, &ok).await
             }
-            Verdict::Unknown => self.reply_error(seq, &ClientError::UnknownThread { id: kill.id }).await,
-            Verdict::Failed(error) => self.reply_error(seq, &error).await,
-            Verdict::Refused(payload) => self.reply(seq, &payload).await,
+            Verdict::Unknown => {
+                reply_error(
+                    &self.entry,
+                    &mut self.io,
+                    &mut self.state,
+                    seq,
+                    &ClientError::UnknownThread { id: kill.id },
+                )
+                .await
+            }
+            Verdict::Failed(error) => {
+                reply_error(&self.entry, &mut self.io, &mut self.state, seq, &error).await
+            }
+            Verdict::Refused(payload) => {
+                reply(&self.entry, &mut self.io, &mut self.state, seq, &payload).await
+            }
         }
     }
 
     /// The same for one that is counted, and shown meanwhile.
     pub(super) async fn kill_here(&mut self, kind: Kind, kill: Kill) -> Result<(), Ending> {
-        let measured = self.measure_own(kind);
+        let measured = measure_own(&self.entry, &self.io, &self.state, &self.flight, kind);
         self.entry.begin_running(measured, &[]);
         self.run_kill(kill).await?;
         self.entry.answered_here(&self.links, 0);
         Ok(())
     }
+}
 
-    /// The statement that runs is the KILL itself.
-    async fn kill_self(&mut self, what: What, seq: u8) -> Result<(), Ending> {
-        match what {
-            What::Query => {
-                self.reply_error(seq, &ClientError::Interrupted).await?;
-                self.links.keep_own_error(&mut self.state, &ClientError::Interrupted);
-                Ok(())
-            }
-            // What they say themselves.
-            What::Connection if self.entry.worker.shared.says_mariadb().await => {
-                Err(told(&self.entry, &self.state, &ClientError::ConnectionKilled, seq))
-            }
-            What::Connection => Err(told(&self.entry, &self.state, &ClientError::Interrupted, seq)),
+/// The statement that runs is the KILL itself.
+async fn kill_self(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &mut SessionState,
+    links: &mut Links,
+    what: What,
+    seq: u8,
+) -> Result<(), Ending> {
+    match what {
+        What::Query => {
+            reply_error(entry, io, state, seq, &ClientError::Interrupted).await?;
+            links.keep_own_error(state, &ClientError::Interrupted);
+            Ok(())
         }
-    }
-
-    /// Sees to it that the statement of a client that has vanished does not run on.
-    pub(super) fn leave_nothing_running(&mut self) {
-        if self.entry.control.statement().is_some() {
-            self.clean_up_behind();
+        // What they say themselves.
+        What::Connection if entry.worker.shared.says_mariadb().await => {
+            Err(told(entry, state, &ClientError::ConnectionKilled, seq))
         }
-    }
-
-    /// The same where something does run.
-    pub(super) fn clean_up_behind(&mut self) {
-        if !self.entry.worker.settings().variables.kill_backend_connection_when_disconnect {
-            return;
-        }
-        let Some(backend) = self.links.in_use.take() else { return };
-        if let Some(shot) = shot(
-            &self.entry.worker,
-            &self.state,
-            &backend,
-            Kill::connection(self.state.identity.connection_id),
-            None,
-        ) {
-            spawn_local(clean_up(shot, backend));
-        }
+        What::Connection => Err(told(entry, state, &ClientError::Interrupted, seq)),
     }
 }
 

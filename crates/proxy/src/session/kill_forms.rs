@@ -11,7 +11,9 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::correction::correction;
+use super::facts::asking::packet_of;
 use super::facts::kills::kill_by_parameter;
+use super::internal_query::ask_server;
 use super::io::Io;
 use super::kill::kill_other;
 use super::state::SessionState;
@@ -24,26 +26,6 @@ use crate::worker::BookEntry;
 use upstream::Full;
 
 impl Session {
-    /// Puts the KILL that the execution in the backlog stands for in its place, as text.
-    pub(super) fn spell_kill(&mut self) {
-        let Some(command) = self.io.command(self.state.identity.capabilities).filter(Command::is_whole)
-        else {
-            return;
-        };
-        let Some((kill, of)) = kill_by_parameter(&self.entry.worker, &self.state, command) else { return };
-        if let Some((all, id)) = self.state.prepared.as_mut().zip(command.statement()) {
-            all.note_kill_by(id, of);
-        }
-        self.say_instead(kill.text().as_bytes());
-    }
-
-    /// Puts a statement in the place of the command in the backlog.
-    fn say_instead(&mut self, text: &[u8]) {
-        let len = self.io.whole_front().map_or(0, <[u8]>::len);
-        let command = self.packet_of(text);
-        self.io.splice_front(0..len, &command);
-    }
-
     /// Asks the session's server for the user variable that the KILL in the backlog names, and
     /// carries it out. What names no session of the proxy is for the server.
     pub(super) async fn kill_by_variable(&mut self, kind: Kind) -> Result<(), Ending> {
@@ -56,18 +38,21 @@ impl Session {
         let Some(form) = kill::parse(&text) else { return Ok(()) };
         let Target::Variable(name) = form.target else { return Ok(()) };
         self.links.hide_last_result(&mut self.state);
-        let question = (self.packet_of(&[b"SELECT @", name].concat()), Answer::Result);
-        let replies = match self.ask_server(&[question]).await? {
-            Ok(replies) => replies,
-            Err(error) => return self.refuse_here(kind, &error).await,
-        };
+        let question = (packet_of(&self.state, &[b"SELECT @", name].concat()), Answer::Result);
+        let replies =
+            match ask_server(&self.entry, &mut self.state, &mut self.links, &mut self.flight, &[question])
+                .await?
+            {
+                Ok(replies) => replies,
+                Err(error) => return self.refuse_here(kind, &error).await,
+            };
         let value = replies.first().and_then(|reply| reply.only_cells().next()?);
         let id = value.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
         if let Some(kill) = id.map(|id| form.with(id)).filter(Kill::is_of_a_session) {
             return self.kill_here(kind, kill).await;
         }
         // In parentheses it is not asked about again.
-        self.say_instead(&form.text_by(&[b"(@", name, b")"].concat()));
+        self.io.say_instead(&self.state, &form.text_by(&[b"(@", name, b")"].concat()));
         Ok(())
     }
 
@@ -97,8 +82,29 @@ impl Session {
             }
         }
         instead.extend_from_slice(rest);
-        self.say_instead(&instead);
+        self.io.say_instead(&self.state, &instead);
         Ok(())
+    }
+}
+
+/// Puts the KILL that the execution in the backlog stands for in its place, as text.
+pub(super) fn spell_kill(entry: &BookEntry, io: &mut Io, state: &mut SessionState) {
+    let Some(command) = io.command(state.identity.capabilities).filter(Command::is_whole) else {
+        return;
+    };
+    let Some((kill, of)) = kill_by_parameter(&entry.worker, state, command) else { return };
+    if let Some((all, id)) = state.prepared.as_mut().zip(command.statement()) {
+        all.note_kill_by(id, of);
+    }
+    io.say_instead(state, kill.text().as_bytes());
+}
+
+impl Io {
+    /// Puts a statement in the place of the command in the backlog.
+    fn say_instead(&mut self, state: &SessionState, text: &[u8]) {
+        let len = self.whole_front().map_or(0, <[u8]>::len);
+        let command = packet_of(state, text);
+        self.splice_front(0..len, &command);
     }
 }
 

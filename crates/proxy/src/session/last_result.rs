@@ -7,6 +7,9 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::decided::Decided;
+use super::facts::asking::{forget_warnings, packet_of};
+use super::internal_query::ask_server;
+use super::kept_error::tell_error_again;
 use super::links::Links;
 use super::state::SessionState;
 use super::stop::Stop;
@@ -79,9 +82,9 @@ impl Session {
     pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
         let has_strange = self.links.has_own_warnings() && !self.links.has_warnings();
         if self.state.has_released_error() {
-            self.tell_error_again().await?;
+            tell_error_again(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
         } else if has_strange {
-            self.forget_warnings().await?;
+            forget_warnings(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
         }
         if self.links.in_use.is_none() {
             return Ok(());
@@ -100,21 +103,11 @@ impl Session {
             Some(text) => self.io.rewrite(&self.state, &text),
             None if has_strange || self.links.has_warnings() => {}
             // They belong to the connection over which the statement before ran.
-            None if self.links.unknown_here(&self.state).changed.is_some() => self.forget_warnings().await?,
+            None if self.links.unknown_here(&self.state).changed.is_some() => {
+                forget_warnings(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
+            }
             None => {}
         }
-        Ok(())
-    }
-
-    /// Has the backend in use forget warnings that are not about the session's statements.
-    pub(super) async fn forget_warnings(&mut self) -> Result<(), Ending> {
-        // At MariaDB a statement without tables leaves them as they are.
-        let read = (self.packet_of(b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
-        self.ask_besides(&[read]).await?;
-        if let Some(link) = self.links.connection_mut() {
-            link.set_own_warnings(false);
-        }
-        self.links.hide_last_result(&mut self.state);
         Ok(())
     }
 
@@ -126,8 +119,16 @@ impl Session {
         }
         let id = self.state.last.results.last_id().known();
         // At MySQL anything else would hide how many rows were found.
-        let set = (self.packet_of(format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
-        let replies = match self.ask_server(&[set]).await? {
+        let set = (packet_of(&self.state, format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
+        let replies = match ask_server(
+            &self.entry,
+            &mut self.state,
+            &mut self.links,
+            &mut self.flight,
+            &[set],
+        )
+        .await?
+        {
             Ok(replies) => replies,
             Err(error) => return Err(self.set_up_failed(kind, &error, decided).await),
         };

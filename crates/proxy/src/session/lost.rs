@@ -15,9 +15,11 @@ use super::cached_answer::Stale;
 use super::facts::cache::take_stale;
 use super::facts::endings::{code, told};
 use super::facts::executions::send_once_more;
-use super::facts::leases::lose_backend;
+use super::facts::leases::{leave_nothing_running, lose_backend};
 use super::facts::places::go_on;
+use super::facts::replies::{flush_client, reply, reply_error, reply_stale};
 use super::flight::Flight;
+use super::io::Io;
 use super::links::Links;
 use super::state::SessionState;
 use crate::client::login::ok;
@@ -33,7 +35,7 @@ use reply::errors::INTERRUPTED;
 use session::link::Loss;
 use session::ran::Ran;
 use session::unanswered::{Sent, Unanswered};
-use upstream::query;
+use upstream::{Target, query};
 
 impl Session {
     /// Tells the client, with the command in the backlog, that its transaction is lost. False if
@@ -49,27 +51,10 @@ impl Session {
             _ => {}
         }
         let error = self.state.transaction.rolled_back.take();
-        let Some(error) = error.filter(|_| !self.rolls_back(kind)) else { return Ok(false) };
+        let Some(error) = error.filter(|_| !self.io.rolls_back(&self.state, kind)) else { return Ok(false) };
         self.io.keep_types(&mut self.state);
         self.refuse_here(kind, &error).await?;
         Ok(true)
-    }
-
-    /// Whether the command in the backlog rolls back.
-    fn rolls_back(&self, kind: Kind) -> bool {
-        let payload = self.io.front();
-        let is_executed =
-            |text: &&[u8]| Condition::of(text).is_none_or(|(_, condition)| condition.holds_everywhere());
-        let statement = match kind {
-            Kind::Query => self.io.text_in_backlog(&self.state).filter(is_executed).map(StatementKind::of),
-            Kind::StmtExecute => {
-                let prepared =
-                    self.state.prepared.as_ref().zip(statement_id(payload)).and_then(|(all, id)| all.get(id));
-                prepared.and_then(|prepared| prepared.what.plan.statement())
-            }
-            _ => None,
-        };
-        statement == Some(StatementKind::Rollback)
     }
 
     /// The server of the connection in use owes the answer to a command, of which the client has
@@ -78,14 +63,7 @@ impl Session {
     pub(super) async fn outlive(&mut self, gone: Gone, seq: u8) -> Result<(), Ending> {
         let backend = in_use(self.links.in_use.as_ref())?;
         let server = backend.server().endpoint().clone();
-        let (counter, is_off) = match gone {
-            Gone::Closed | Gone::Refused | Gone::NotOnly => (Counter::ServersAborted, false),
-            Gone::Off(_) => (Counter::OfflineDuringQuery, true),
-        };
-        self.entry.worker.counts.note(counter);
-        if let Some(prepared) = &mut self.state.prepared {
-            prepared.forget_awaited();
-        }
+        let is_off = note_lost(&self.entry, &mut self.state, gone);
         let loss @ (Loss::Nothing | Loss::Transaction) = self.links.loss(&self.state) else {
             let error = match gone {
                 Gone::Closed | Gone::Refused | Gone::NotOnly => ClientError::server_lost(&server),
@@ -93,11 +71,11 @@ impl Session {
             };
             let ending = told(&self.entry, &self.state, &error, seq);
             if is_off {
-                self.leave_nothing_running();
+                leave_nothing_running(&self.entry, &self.state, &mut self.links);
             }
             return Err(ending);
         };
-        self.flush_client().await?;
+        flush_client(&self.entry, &mut self.io, &mut self.state, &mut self.links).await?;
         let (unanswered, refused) = (
             sent(&self.entry.control, &self.state, &self.links, &self.flight).unanswered(),
             self.flight.begin().refusal.take(),
@@ -111,20 +89,18 @@ impl Session {
         let error = refusal.as_deref().and_then(error_text).unwrap_or_default();
         tracing::info!(%server, %gone, command, outcome, error, again = again.is_some(), "a server is lost while it owes an answer");
         if is_off {
-            self.leave_nothing_running();
+            leave_nothing_running(&self.entry, &self.state, &mut self.links);
         }
-        let error = match unanswered {
-            Unanswered::Again | Unanswered::Nothing => ClientError::nothing_done(&server, gone),
-            Unanswered::RolledBack => ClientError::transaction_lost(&server, gone),
-            Unanswered::Unknown => ClientError::outcome_unknown(&server, gone),
-        };
+        let error = error_of(unanswered, &server, gone);
         let is_final = again.is_none() && refusal.is_none() && seq == 1;
-        let stale = if is_final { self.stale_instead_of(&error) } else { None };
+        let stale = is_final
+            .then(|| stale_instead_of(&self.entry, &self.state, &self.links, &mut self.flight, &error))
+            .flatten();
         lose_backend(&self.entry, &mut self.state, &mut self.links);
         self.flight.begin().forget_sent();
         self.state.last.ran = Ran::default();
         if let Some(stale) = stale {
-            return self.reply_stale(stale).await;
+            return reply_stale(&self.entry, &mut self.io, &mut self.state, &mut self.links, stale).await;
         }
         if let Some(command) = again {
             let counts = refusal.is_none() && !self.flight.is_together();
@@ -137,44 +113,96 @@ impl Session {
         if kind == Some(Kind::Ping) && self.links.pipelined.is_empty() && loses_nothing {
             // The proxy itself is alive.
             let ok = ok(self.state.identity.capabilities, self.state.status);
-            self.reply(seq, &ok).await?;
+            reply(&self.entry, &mut self.io, &mut self.state, seq, &ok).await?;
             self.entry.answered_here(&self.links, 0);
             return Ok(());
         }
         let has_done_nothing = matches!(unanswered, Unanswered::Again | Unanswered::Nothing);
         let refusal = refusal.filter(|refusal| has_done_nothing && code(refusal).is_some());
-        self.refuse_lost(seq, refusal.as_deref(), &error).await
+        refuse_lost(
+            &self.entry,
+            &mut self.io,
+            &mut self.state,
+            &mut self.links,
+            seq,
+            refusal.as_deref(),
+            &error,
+        )
+        .await
     }
+}
 
-    /// Answers the command that runs, and those that were sent behind it, with the server's
-    /// `refusal`, else with this error.
-    async fn refuse_lost(
-        &mut self,
-        mut seq: u8,
-        refusal: Option<&[u8]>,
-        error: &ClientError,
-    ) -> Result<(), Ending> {
-        loop {
-            match refusal {
-                Some(refusal) => self.reply(seq, refusal).await?,
-                None => self.reply_error(seq, error).await?,
-            }
-            self.entry.answered_here(&self.links, refusal.and_then(code).unwrap_or_else(|| error.code()));
-            seq = 1;
-            if !go_on(&self.entry.control, &mut self.state, &mut self.links) {
-                return Ok(());
-            }
+/// A server that owes an answer is lost: counts it. Whether it was switched off.
+fn note_lost(entry: &BookEntry, state: &mut SessionState, gone: Gone) -> bool {
+    let is_off = matches!(gone, Gone::Off(_));
+    entry.worker.counts.note(if is_off { Counter::OfflineDuringQuery } else { Counter::ServersAborted });
+    if let Some(prepared) = &mut state.prepared {
+        prepared.forget_awaited();
+    }
+    is_off
+}
+
+/// What the client is told of a command whose server is lost.
+fn error_of(unanswered: Unanswered, server: &Target, gone: Gone) -> ClientError {
+    match unanswered {
+        Unanswered::Again | Unanswered::Nothing => ClientError::nothing_done(server, gone),
+        Unanswered::RolledBack => ClientError::transaction_lost(server, gone),
+        Unanswered::Unknown => ClientError::outcome_unknown(server, gone),
+    }
+}
+
+/// Answers the command that runs, and those that were sent behind it, with the server's
+/// `refusal`, else with this error.
+async fn refuse_lost(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &mut SessionState,
+    links: &mut Links,
+    mut seq: u8,
+    refusal: Option<&[u8]>,
+    error: &ClientError,
+) -> Result<(), Ending> {
+    loop {
+        match refusal {
+            Some(refusal) => reply(entry, io, state, seq, refusal).await?,
+            None => reply_error(entry, io, state, seq, error).await?,
+        }
+        entry.answered_here(links, refusal.and_then(code).unwrap_or_else(|| error.code()));
+        seq = 1;
+        if !go_on(&entry.control, state, links) {
+            return Ok(());
         }
     }
+}
 
-    /// The stale answer that the client gets in place of this error, if there is one.
-    fn stale_instead_of(&mut self, error: &ClientError) -> Option<Stale> {
-        let is_alone = self.links.pipelined.is_empty() && !self.entry.control.is_overdue();
-        if is_alone && error.is_no_answer() {
-            take_stale(&self.entry.worker, &self.state, &mut self.flight, error)
-        } else {
-            None
-        }
+/// The stale answer that the client gets in place of this error, if there is one.
+fn stale_instead_of(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &Links,
+    flight: &mut Flight,
+    error: &ClientError,
+) -> Option<Stale> {
+    let is_alone = links.pipelined.is_empty() && !entry.control.is_overdue();
+    if is_alone && error.is_no_answer() { take_stale(&entry.worker, state, flight, error) } else { None }
+}
+
+impl Io {
+    /// Whether the command in the backlog rolls back.
+    fn rolls_back(&self, state: &SessionState, kind: Kind) -> bool {
+        let payload = self.front();
+        let is_executed =
+            |text: &&[u8]| Condition::of(text).is_none_or(|(_, condition)| condition.holds_everywhere());
+        let statement = match kind {
+            Kind::Query => self.text_in_backlog(state).filter(is_executed).map(StatementKind::of),
+            Kind::StmtExecute => {
+                let prepared =
+                    state.prepared.as_ref().zip(statement_id(payload)).and_then(|(all, id)| all.get(id));
+                prepared.and_then(|prepared| prepared.what.plan.statement())
+            }
+            _ => None,
+        };
+        statement == Some(StatementKind::Rollback)
     }
 }
 

@@ -1,18 +1,13 @@
 //! Counting what a session does: commands when they are sent. Replies are counted by
 //! [`counted`](crate::counted).
 
-use std::num::NonZeroU64;
-
 use command::Command;
 use querylog::AuditEvent;
 use sql::StatementKind;
 use tokio::time::Instant;
 use wire::command::Kind;
 
-use super::Session;
 use super::decided::Decided;
-use super::facts::records::{note_traced_here, note_traced_wait, place_here};
-use super::io::Io;
 use super::links::Links;
 use super::state::SessionState;
 use crate::audit;
@@ -22,66 +17,6 @@ use crate::statement::set_use::{SetOf, set_of, used_schema};
 use crate::worker::{BookEntry, Worker};
 use observe::running::{Also, Measured};
 use upstream::Reply;
-
-impl Session {
-    /// Counts the command in the backlog, which no server gets.
-    pub(super) fn measure_own(&self, kind: Kind) -> Measured {
-        let command = self.io.command(self.state.identity.capabilities);
-        command.map_or(Measured::plain(kind), |command| self.entry.measure_as(command, self.flight.statement))
-    }
-
-    /// The command in the backlog waits for a backend.
-    pub(super) fn show_waiting(&self) {
-        self.show_waiting_since(Instant::now());
-    }
-
-    /// The same for who has just looked at the clock.
-    pub(super) fn show_waiting_since(&self, now: Instant) {
-        if let Some(command) = self.io.command(self.state.identity.capabilities) {
-            self.entry.begin_running_at(
-                Measured::plain(command.kind),
-                self.state.shown(&self.entry.worker, command),
-                now,
-            );
-            note_traced_wait(&self.entry, &self.state, command, now);
-        }
-        if let Some(paused) = &self.flight.paused {
-            self.entry.control.running.resume(paused);
-        }
-    }
-
-    /// The command in the backlog, which no server gets, begins to run. It is counted, unless it
-    /// was before.
-    pub(super) fn begin_own(&mut self, kind: Kind) {
-        let place = place_here(&self.entry.worker, &mut self.io, &mut self.state, &mut self.flight, kind);
-        let paused = self.flight.paused.as_ref();
-        let measured = match paused {
-            Some(paused) => paused.measured,
-            None => self.measure_own(kind),
-        };
-        let digest = self.flight.digest.map(NonZeroU64::get).or(measured.digest);
-        let log = self.flight.log;
-        self.entry.begin_running(
-            Measured { digest, log, place, ..measured },
-            text_for_logs(&self.entry, &self.io, &self.state),
-        );
-        if let Some(command) = self.io.command(self.state.identity.capabilities) {
-            note_traced_here(&self.entry, &self.state, command, None);
-        }
-        if let Some(paused) = paused {
-            self.entry.control.running.resume(paused);
-        }
-    }
-
-    /// Counts the command in the backlog, which no server gets, unless it was counted before.
-    pub(super) fn measure_refused(&self) {
-        if let Some(command) = self.io.command(self.state.identity.capabilities)
-            && self.flight.paused.is_none()
-        {
-            self.measure_own(command.kind);
-        }
-    }
-}
 
 impl BookEntry {
     /// The session waits for its client from now on, in the middle of a command.
@@ -149,7 +84,7 @@ impl BookEntry {
     }
 
     /// The same for who has just looked at the clock.
-    fn begin_running_at(&self, measured: Measured, text: &[u8], now: Instant) {
+    pub(super) fn begin_running_at(&self, measured: Measured, text: &[u8], now: Instant) {
         let kept = self.worker.settings().logs.text_kept();
         self.control.running.begin(&self.worker.shown, measured, text, kept, now);
     }
@@ -218,10 +153,4 @@ impl SessionState {
     pub(super) fn shown<'a>(&'a self, worker: &Worker, command: Command<'a>) -> &'a [u8] {
         if worker.logs() { self.text_of(command) } else { command.text() }
     }
-}
-
-/// The text of the command in the backlog, if logs want it.
-pub(super) fn text_for_logs<'a>(entry: &BookEntry, io: &'a Io, state: &'a SessionState) -> &'a [u8] {
-    let first = io.command(state.identity.capabilities).filter(|_| entry.worker.logs());
-    first.map_or(&[], |command| state.shown(&entry.worker, command))
 }

@@ -13,9 +13,13 @@ use wire::frame::MessageScanner;
 use wire::reply::Answer;
 
 use super::Session;
+use super::change_user::change_user;
 use super::facts::endings::interrupted;
 use super::facts::orders::while_waiting;
 use super::facts::places::{is_fast_forward, shares, take_found};
+use super::facts::replies::{reply, reply_error};
+use super::facts::shown::{measure_refused, show_waiting};
+use super::io::Io;
 use super::links::Links;
 use super::phase::Phase;
 use super::state::SessionState;
@@ -52,7 +56,7 @@ impl Session {
                 self.state.last.counted.changed = 0;
                 let seq = self.skip_command().await?;
                 let ok = ok(self.state.identity.capabilities, self.state.status);
-                self.reply(seq, &ok).await?;
+                reply(&self.entry, &mut self.io, &mut self.state, seq, &ok).await?;
             }
             Kind::ChangeUser if self.io.refused_changes >= CHANGES_REFUSED_MAX => {
                 self.refuse_unknown().await?;
@@ -60,7 +64,7 @@ impl Session {
             // Boxed, as all that is not the way of a statement: what waits for a connection should
             // be small.
             Kind::ChangeUser => {
-                Box::pin(self.change_user()).await?;
+                Box::pin(change_user(&self.entry, &mut self.io, &mut self.state, &mut self.links)).await?;
                 // Decided here, and not behind each command: the firewall may be switched off
                 // meanwhile.
                 if is_fast_forward(&self.entry.worker, &self.state) {
@@ -81,29 +85,7 @@ impl Session {
     /// Answers a command that does not exist.
     pub(super) async fn refuse_unknown(&mut self) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
-        self.reply_error(seq, &ClientError::UnknownCommand).await
-    }
-
-    /// Says that a command is too large, once the client has sent it all: it does not listen before
-    /// that. How much is read, and for how long, has an end.
-    pub(super) async fn refuse_too_large(&mut self, mut command: MessageScanner) -> Ending {
-        self.links.in_use = None;
-        let mut left = LINGER_BYTES_MAX;
-        let rest = poll_fn(|cx| {
-            let mut scratch = self.entry.worker.net.scratch.borrow_mut();
-            let mut n = 0;
-            loop {
-                let scanned = command.scan(scratch.get(..n).unwrap_or_default());
-                if left == 0 || scanned.is_err() || scanned.is_ok_and(|scanned| scanned.done) {
-                    return Poll::Ready(());
-                }
-                n = ready!(self.io.sock.poll_read(cx, &mut scratch)).unwrap_or(0);
-                left = if n == 0 { 0 } else { left.saturating_sub(n) };
-            }
-        });
-        let _ = self.entry.control.until(Signal::Stop, tokio::time::timeout(LINGER_MAX, rest)).await;
-        let max = self.entry.worker.settings().variables.max_allowed_packet;
-        interrupted(&self.entry, &self.state, &ClientError::PacketTooLarge { max }, command.next_seq())
+        reply_error(&self.entry, &mut self.io, &mut self.state, seq, &ClientError::UnknownCommand).await
     }
 
     /// Gets a backend of `hostgroup` for the command in the backlog, which stays there. Whether it
@@ -133,7 +115,7 @@ impl Session {
         }
         let begun = Instant::now();
         if !in_line.as_ref().is_some_and(|line| line.has_stood()) {
-            self.show_waiting();
+            show_waiting(&self.entry, &self.io, &self.state, &self.flight);
         }
         let acquired = {
             let shares =
@@ -169,20 +151,48 @@ impl Session {
             let error = if let AcquireError::Proxy(error) = &why { Some(error) } else { None };
             return Box::pin(self.drop_unanswered(error)).await;
         }
-        self.measure_refused();
+        measure_refused(&self.entry, &self.io, &self.state, &self.flight);
         match why {
             AcquireError::Proxy(error) => {
                 let (connection, peer) = (self.state.identity.connection_id, self.state.identity.peer);
                 tracing::warn!(connection, %peer, error = %error.logged(), "a session got no server");
                 let seq = self.skip_command().await?;
-                self.reply_error(seq, &error).await
+                reply_error(&self.entry, &mut self.io, &mut self.state, seq, &error).await
             }
             AcquireError::Server(payload) => {
                 let seq = self.skip_command().await?;
-                self.reply(seq, &payload).await
+                reply(&self.entry, &mut self.io, &mut self.state, seq, &payload).await
             }
         }
     }
+}
+
+/// Says that a command is too large, once the client has sent it all: it does not listen before
+/// that. How much is read, and for how long, has an end.
+pub(super) async fn refuse_too_large(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &SessionState,
+    links: &mut Links,
+    mut command: MessageScanner,
+) -> Ending {
+    links.in_use = None;
+    let mut left = LINGER_BYTES_MAX;
+    let rest = poll_fn(|cx| {
+        let mut scratch = entry.worker.net.scratch.borrow_mut();
+        let mut n = 0;
+        loop {
+            let scanned = command.scan(scratch.get(..n).unwrap_or_default());
+            if left == 0 || scanned.is_err() || scanned.is_ok_and(|scanned| scanned.done) {
+                return Poll::Ready(());
+            }
+            n = ready!(io.sock.poll_read(cx, &mut scratch)).unwrap_or(0);
+            left = if n == 0 { 0 } else { left.saturating_sub(n) };
+        }
+    });
+    let _ = entry.control.until(Signal::Stop, tokio::time::timeout(LINGER_MAX, rest)).await;
+    let max = entry.worker.settings().variables.max_allowed_packet;
+    interrupted(entry, state, &ClientError::PacketTooLarge { max }, command.next_seq())
 }
 
 /// Whether a session whose connection is lent to another one needs none for a `COM_PING`.

@@ -8,6 +8,7 @@ use wire::frame::{HEADER_LEN, put_message};
 
 use super::Session;
 use super::close::close_at_all;
+use super::facts::shown::measure_refused;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::PARTS_BYTES_MAX;
@@ -20,7 +21,7 @@ impl Session {
         if let Some(error @ ClientError::TransactionLost { .. }) = error {
             self.state.transaction.rolled_back = Some(Box::new(error.clone()));
         }
-        self.measure_refused();
+        measure_refused(&self.entry, &self.io, &self.state, &self.flight);
         let command = self.io.command(self.state.identity.capabilities);
         match command.filter(|command| command.kind == Kind::SendLongData).and_then(|part| part.statement()) {
             Some(id) => self.keep_part(id).await,

@@ -10,9 +10,14 @@ use wire::reply::Answer;
 use super::Session;
 use super::close::close_here;
 use super::decided::Decided;
+use super::facts::asking::forget_warnings;
 use super::facts::executions::preparing;
 use super::facts::records::{measure, note_traced};
+use super::facts::replies::write_to_client;
 use super::facts::sharing::may_leave_diagnostics;
+use super::flight::Flight;
+use super::internal_query::ask_server;
+use super::kept_error::leave_diagnostics;
 use super::links::Links;
 use super::state::SessionState;
 use super::state::prepared::Prepared;
@@ -23,7 +28,7 @@ use crate::invariant::broken;
 use crate::state::substitute::with_numbers;
 use crate::state::typed::Typed;
 use crate::state::{Mark, Pin};
-use crate::worker::Worker;
+use crate::worker::{BookEntry, Worker};
 use session::change::Change;
 use session::definitions::Definitions;
 use session::link::LinkState;
@@ -43,71 +48,6 @@ pub(super) enum NotPrepared {
 }
 
 impl Session {
-    /// Prepares them there; from then on they bind the connection to the session. Those that the
-    /// server refuses now, while tables are locked, say, the client has to prepare again. An error
-    /// if the connection is lost with that.
-    pub(super) async fn prepare_before(&mut self) -> Result<Result<(), ClientError>, Ending> {
-        if self.links.has_warnings() && may_leave_diagnostics(&self.entry, &self.state, &self.links) {
-            // To prepare them takes away what the client may ask about.
-            self.leave_diagnostics().await?;
-            if self.links.in_use.is_none() {
-                return Ok(Ok(()));
-            }
-        }
-        let (hostgroup, modes) = (self.state.here, self.state.modes());
-        let all = self.state.prepared.as_ref();
-        let missing = all.map(|all| all.missing_at(hostgroup, self.links.state(), modes));
-        let mut is_refused = false;
-        for id in missing.unwrap_or_default() {
-            if self.links.reuses_for_good(&self.state, id) {
-                continue;
-            }
-            close_here(&self.entry, &mut self.state, &mut self.links, id).await?;
-            // What it asks about is known there when it is executed: it stays on this connection.
-            match self.prepare_as(id, None).await? {
-                Err(NotPrepared::Lost(error)) => return Ok(Err(error)),
-                Err(NotPrepared::Refused(_)) => is_refused = true,
-                _ => {}
-            }
-        }
-        if is_refused && self.links.in_use.is_some() {
-            // The client has not been refused anything.
-            self.forget_warnings().await?;
-        }
-        Ok(Ok(()))
-    }
-
-    /// Prepares a statement at the backend in use, to be executed next; the number that it has
-    /// there, or why it has none.
-    pub(super) async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, NotPrepared>, Ending> {
-        let told = self.links.text_with_answers(&self.state, id);
-        self.prepare_as(id, told).await
-    }
-
-    /// Prepares it with this text, which is good for one execution, or as it is.
-    async fn prepare_as(
-        &mut self,
-        id: u32,
-        told: Option<Vec<u8>>,
-    ) -> Result<Result<u32, NotPrepared>, Ending> {
-        let modes = self.state.modes();
-        let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
-        if prepared.is_some_and(|one| one.what.text.is_some() && !one.is_preparable_in(modes)) {
-            return Ok(Err(NotPrepared::Changed));
-        }
-        let Some(text) = told.as_deref().or_else(|| prepared?.what.text.as_deref()) else {
-            return Ok(Err(NotPrepared::Cannot));
-        };
-        let command = ([&[Kind::StmtPrepare as u8][..], text].concat(), Answer::Prepare);
-        self.entry.worker.note_at_server(Kind::StmtPrepare);
-        let mut replies = match self.ask_server(&[command]).await? {
-            Ok(replies) => replies,
-            Err(error) => return Ok(Err(NotPrepared::Lost(error))),
-        };
-        let Some(reply) = replies.pop() else { return Ok(Err(NotPrepared::Cannot)) };
-        note_placed(&self.entry.worker, &self.state, &mut self.links, id, reply, told.is_some()).await
-    }
-
     /// Prepares the statement in the backlog, and names it to the client by a number that no other
     /// one has.
     pub(super) async fn prepare_for_client(&mut self, decided: &mut Decided) -> Result<(), Stop> {
@@ -129,14 +69,17 @@ impl Session {
             self.entry.control.running.resume(&paused);
         }
         let question = [(command.payload().to_vec(), Answer::Prepare)];
-        let replies = match self.ask_server(&question).await? {
-            Ok(replies) => replies,
-            Err(_) if self.flight.tries_again(decided) => {
-                self.entry.end_running(&self.links);
-                return Err(Stop::Elsewhere);
-            }
-            Err(error) => return Err(self.refuse_counted(&error).await.into()),
-        };
+        let replies =
+            match ask_server(&self.entry, &mut self.state, &mut self.links, &mut self.flight, &question)
+                .await?
+            {
+                Ok(replies) => replies,
+                Err(_) if self.flight.tries_again(decided) => {
+                    self.entry.end_running(&self.links);
+                    return Err(Stop::Elsewhere);
+                }
+                Err(error) => return Err(self.refuse_counted(&error).await.into()),
+            };
         self.skip_command().await?;
         let preparing = preparing(&self.entry, &mut self.state, &mut self.links, command.text(), decided);
         let Some(mut reply) = replies.into_iter().next() else {
@@ -168,8 +111,87 @@ impl Session {
                 all.forget_last();
             }
         }
-        Err(self.write_to_client(&reply.bytes).await.into())
+        Err(write_to_client(&self.entry, &mut self.io, &mut self.state, &reply.bytes).await.into())
     }
+}
+
+/// Prepares them there; from then on they bind the connection to the session. Those that the
+/// server refuses now, while tables are locked, say, the client has to prepare again. An error
+/// if the connection is lost with that.
+pub(super) async fn prepare_before(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<Result<(), ClientError>, Ending> {
+    if links.has_warnings() && may_leave_diagnostics(entry, state, links) {
+        // To prepare them takes away what the client may ask about.
+        leave_diagnostics(entry, state, links, flight).await?;
+        if links.in_use.is_none() {
+            return Ok(Ok(()));
+        }
+    }
+    let (hostgroup, modes) = (state.here, state.modes());
+    let all = state.prepared.as_ref();
+    let missing = all.map(|all| all.missing_at(hostgroup, links.state(), modes));
+    let mut is_refused = false;
+    for id in missing.unwrap_or_default() {
+        if links.reuses_for_good(state, id) {
+            continue;
+        }
+        close_here(entry, state, links, id).await?;
+        // What it asks about is known there when it is executed: it stays on this connection.
+        match prepare_as(entry, state, links, flight, id, None).await? {
+            Err(NotPrepared::Lost(error)) => return Ok(Err(error)),
+            Err(NotPrepared::Refused(_)) => is_refused = true,
+            _ => {}
+        }
+    }
+    if is_refused && links.in_use.is_some() {
+        // The client has not been refused anything.
+        forget_warnings(entry, state, links, flight).await?;
+    }
+    Ok(Ok(()))
+}
+
+/// Prepares a statement at the backend in use, to be executed next; the number that it has
+/// there, or why it has none.
+pub(super) async fn prepare_again(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    id: u32,
+) -> Result<Result<u32, NotPrepared>, Ending> {
+    let told = links.text_with_answers(state, id);
+    prepare_as(entry, state, links, flight, id, told).await
+}
+
+/// Prepares it with this text, which is good for one execution, or as it is.
+async fn prepare_as(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    id: u32,
+    told: Option<Vec<u8>>,
+) -> Result<Result<u32, NotPrepared>, Ending> {
+    let modes = state.modes();
+    let prepared = state.prepared.as_ref().and_then(|all| all.get(id));
+    if prepared.is_some_and(|one| one.what.text.is_some() && !one.is_preparable_in(modes)) {
+        return Ok(Err(NotPrepared::Changed));
+    }
+    let Some(text) = told.as_deref().or_else(|| prepared?.what.text.as_deref()) else {
+        return Ok(Err(NotPrepared::Cannot));
+    };
+    let command = ([&[Kind::StmtPrepare as u8][..], text].concat(), Answer::Prepare);
+    entry.worker.note_at_server(Kind::StmtPrepare);
+    let mut replies = match ask_server(entry, state, links, flight, &[command]).await? {
+        Ok(replies) => replies,
+        Err(error) => return Ok(Err(NotPrepared::Lost(error))),
+    };
+    let Some(reply) = replies.pop() else { return Ok(Err(NotPrepared::Cannot)) };
+    note_placed(&entry.worker, state, links, id, reply, told.is_some()).await
 }
 
 /// The backend in use has answered when it was to prepare a statement; the number that it has

@@ -4,15 +4,12 @@
 //! The first statement with a table counts as one that calls a stored function. Behind it, the
 //! session's server is asked what is there; what it says holds for all sessions of the worker.
 
-use route::AccessMode;
 use sql::routine::unhex;
 use sql::shape::{Effects, SCHEMAS_OF_SERVERS};
 use sql::{Modes, Options, Shape, StatementKind, routine};
 use wire::packet::Cells;
 
-use super::Session;
 use super::decided::Decided;
-use super::facts::places::unseen_behind;
 use super::routines::modes_of;
 use super::state::SessionState;
 use crate::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX};
@@ -36,25 +33,6 @@ const DEFINES: [StatementKind; 7] = [
     StatementKind::RenameTable,
     StatementKind::TruncateTable,
 ];
-
-impl Session {
-    /// The same decision about a statement with this text, or about an execution of it, with what
-    /// may be behind its tables.
-    pub(super) fn look_behind(&self, decided: Decided, text: &[u8], execute: bool) -> Decided {
-        let Some(unseen) = unseen_behind(&self.entry, &self.state, &decided, text) else {
-            return decided;
-        };
-        let mut decided = decided;
-        if decided.is_split() && matches!(unseen, Unseen::Known) {
-            // Not at a reader: it may write.
-            let elsewhere = self.judge((text, true), Some(AccessMode::ReadWrite), execute);
-            decided.redirect(elsewhere.target().unwrap_or(self.state.here));
-        }
-        decided.plan.effects = decided.plan.effects.union(Effects::FUNCTION);
-        decided.change.get_or_insert_default().unseen = Some(unseen);
-        decided
-    }
-}
 
 impl Worker {
     /// What is behind the tables of a statement, if that is not nothing.

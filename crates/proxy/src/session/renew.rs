@@ -12,11 +12,16 @@ use super::close::close_here;
 use super::decided::Decided;
 use super::facts::executions::send_once_more;
 use super::facts::orders::killed_here;
-use super::prepare::NotPrepared;
+use super::facts::replies::{reply_error, write_to_client};
+use super::io::Io;
+use super::links::Links;
+use super::prepare::{NotPrepared, prepare_again};
+use super::state::SessionState;
 use crate::counted::answered;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::RENEWALS_MAX;
+use crate::worker::BookEntry;
 
 /// `ER_NEED_REPREPARE`.
 const NEED_REPREPARE: u16 = 1615;
@@ -46,12 +51,21 @@ impl Session {
         let statement =
             payload.and_then(statement_id).filter(|_| self.flight.renewals <= RENEWALS_MAX).filter(can_be);
         let (Some(command), Some(statement)) = (command, statement) else {
-            return self.pass_on(answer, outcome).await;
+            return pass_on(&self.entry, &mut self.io, &mut self.state, &self.links, answer, outcome).await;
         };
         close_here(&self.entry, &mut self.state, &mut self.links, statement).await?;
-        match self.prepare_again(statement).await? {
+        match prepare_again(&self.entry, &mut self.state, &mut self.links, &mut self.flight, statement)
+            .await?
+        {
             Ok(_) if killed_here(&self.entry.control, self.state.identity.capabilities, true)? => {
-                self.refuse_running(&ClientError::Interrupted).await
+                refuse_running(
+                    &self.entry,
+                    &mut self.io,
+                    &mut self.state,
+                    &self.links,
+                    &ClientError::Interrupted,
+                )
+                .await
             }
             Ok(_) => {
                 send_once_more(&self.entry.control, &mut self.io, &mut self.flight, command);
@@ -60,23 +74,38 @@ impl Session {
                 self.flight.begin().decided = prepared.map(|prepared| decided.prepared_as(&prepared.what));
                 Ok(())
             }
-            Err(NotPrepared::Lost(error)) => self.refuse_running(&error).await,
+            Err(NotPrepared::Lost(error)) => {
+                refuse_running(&self.entry, &mut self.io, &mut self.state, &self.links, &error).await
+            }
             Err(NotPrepared::Refused(_) | NotPrepared::Changed | NotPrepared::Cannot) => {
-                self.pass_on(answer, outcome).await
+                pass_on(&self.entry, &mut self.io, &mut self.state, &self.links, answer, outcome).await
             }
         }
     }
+}
 
-    /// The client gets what the server has said of the statement that runs, which is over.
-    pub(super) async fn pass_on(&mut self, answer: &[u8], outcome: Outcome) -> Result<(), Ending> {
-        answered(&self.entry.worker, &self.entry.control, outcome, Some(answer));
-        self.entry.end_running(&self.links);
-        self.write_to_client(answer).await
-    }
+/// The client gets what the server has said of the statement that runs, which is over.
+pub(super) async fn pass_on(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &mut SessionState,
+    links: &Links,
+    answer: &[u8],
+    outcome: Outcome,
+) -> Result<(), Ending> {
+    answered(&entry.worker, &entry.control, outcome, Some(answer));
+    entry.end_running(links);
+    write_to_client(entry, io, state, answer).await
+}
 
-    /// The client gets this error instead.
-    pub(super) async fn refuse_running(&mut self, error: &ClientError) -> Result<(), Ending> {
-        self.entry.answered_here(&self.links, error.code());
-        self.reply_error(1, error).await
-    }
+/// The client gets this error instead.
+pub(super) async fn refuse_running(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &mut SessionState,
+    links: &Links,
+    error: &ClientError,
+) -> Result<(), Ending> {
+    entry.answered_here(links, error.code());
+    reply_error(entry, io, state, 1, error).await
 }

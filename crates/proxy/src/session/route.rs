@@ -1,9 +1,6 @@
 //! Where the next command goes: decided before it is sent.
 
 use command::Command;
-use route::AccessMode;
-use route::limits::JUDGED_BYTES_MAX;
-use sql::StatementKind;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
@@ -13,17 +10,18 @@ use super::decided::Decided;
 use super::facts::causal::note_causal;
 use super::facts::executions::{comes_alone, is_here, note_prepared, preparing, propose};
 use super::facts::kills::begin_listing;
-use super::facts::places::{asked, circumstances};
+use super::facts::routing::decide;
+use super::facts::writes::note_write;
 use super::flight::Flight;
+use super::io::Io;
 use super::links::Links;
 use super::state::prepared::Prepared;
 use super::state::{Past, SessionState};
 use super::trace::Trace;
 use crate::limits::PREPARED_BYTES_MAX;
 use crate::state::{Mark, Pin};
-use crate::worker::Worker;
+use crate::worker::{BookEntry, Worker};
 use session::change::Change;
-use session::state::own_connection::told_here;
 
 impl Session {
     /// What is to be done with a command, if that is to send it to the backend in use. If not, it
@@ -36,7 +34,7 @@ impl Session {
             Decided { patch: None, ..decided }
         } else {
             self.state.trace(Trace::clear);
-            self.decide(command)?
+            decide(&self.entry, &self.io, &self.state, &self.links, command)?
         };
         if is_here(&self.entry.worker, &self.state, &self.links, &decided)
             && is_simple(&self.entry.worker, &self.state, &self.links, command, &decided)
@@ -46,152 +44,101 @@ impl Session {
         self.flight.begin().decided = Some(decided);
         None
     }
+}
 
-    /// What is to be done with a command, if it may be sent before the one in front of it is
-    /// answered.
-    pub(super) fn decide_along(&mut self, command: Command<'_>) -> Option<Decided> {
-        let kind = command.kind;
-        if self.state.trace.is_some() {
-            // One after the other: there is one trace.
-            return None;
-        }
-        let is_judged = matches!(kind, Kind::Query | Kind::StmtPrepare) || kind.names_statement();
-        if is_judged && !(self.entry.worker.has_one_way(&self.state) && self.links.away.others.is_empty()) {
-            return None;
-        }
-        let decided = self.decide(command)?;
-        // What changes the session has to be seen to succeed: the answers in front of its own say
-        // nothing of that.
-        let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())
-            || matches!(kind, Kind::InitDb | Kind::SetOption | Kind::ProcessInfo | Kind::ResetConnection)
-            || self.state.prepared_change(command).is_some();
-        // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
-        // does not replace it.
-        let waits = changes || decided.asks_for_last() && self.state.last.ran.may_only_look();
-        (!waits
-            && is_here(&self.entry.worker, &self.state, &self.links, &decided)
-            && is_simple(&self.entry.worker, &self.state, &self.links, command, &decided))
-        .then_some(decided)
+/// What is to be done with a command, if it may be sent before the one in front of it is
+/// answered.
+pub(super) fn decide_along(
+    entry: &BookEntry,
+    io: &Io,
+    state: &SessionState,
+    links: &Links,
+    command: Command<'_>,
+) -> Option<Decided> {
+    let kind = command.kind;
+    if state.trace.is_some() {
+        // One after the other: there is one trace.
+        return None;
     }
+    let is_judged = matches!(kind, Kind::Query | Kind::StmtPrepare) || kind.names_statement();
+    if is_judged && !(entry.worker.has_one_way(state) && links.away.others.is_empty()) {
+        return None;
+    }
+    let decided = decide(entry, io, state, links, command)?;
+    // What changes the session has to be seen to succeed: the answers in front of its own say
+    // nothing of that.
+    let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())
+        || matches!(kind, Kind::InitDb | Kind::SetOption | Kind::ProcessInfo | Kind::ResetConnection)
+        || state.prepared_change(command).is_some();
+    // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
+    // does not replace it.
+    let waits = changes || decided.asks_for_last() && state.last.ran.may_only_look();
+    (!waits
+        && is_here(&entry.worker, state, links, &decided)
+        && is_simple(&entry.worker, state, links, command, &decided))
+    .then_some(decided)
+}
 
-    /// Decides where a command goes; nothing if more of it has to be there first.
-    pub(super) fn decide(&mut self, command: Command<'_>) -> Option<Decided> {
-        if !is_enough(command) {
-            return None;
-        }
-        let (kind, text) = (command.kind, command.text());
-        let is_whole = command.is_whole() && command.payload().len() <= JUDGED_BYTES_MAX;
-        let decided = match kind {
-            Kind::Query => {
-                self.look_behind(self.judge((text, is_whole), asked(command, 0), false), text, false)
-            }
-            Kind::StmtPrepare => self.judge((text, is_whole), None, false).never_cached(),
-            _ if kind.names_statement() => self.decide_prepared(command),
-            _ => {
-                // What any server that the session has can answer.
-                let is_anyones = matches!(
-                    kind,
-                    Kind::Ping
-                        | Kind::Statistics
-                        | Kind::InitDb
-                        | Kind::FieldList
-                        | Kind::SetOption
-                        | Kind::ResetConnection
-                        | Kind::ProcessInfo
-                );
-                let SessionState { here, account, .. } = &*self.state;
-                let usual =
-                    if is_anyones && self.links.in_use.is_some() { *here } else { account.hostgroup() };
-                // Where a transaction is open, the status flags tell the client so.
-                let session = self.links.session(&self.state);
-                Decided::plainly_to(session.transaction.unwrap_or(usual))
-            }
-        };
-        Some(self.state.with_application(command, decided))
+/// Takes note of a command that is being sent to the backend.
+pub(super) fn note_sent(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    command: Command<'_>,
+    is_whole: bool,
+    decided: &mut Decided,
+) {
+    let (kind, payload) = (command.kind, command.payload());
+    if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
+        state.last.ran.note(decided.plan, !links.pipelined.is_empty());
+        note_write(entry, state, links, flight, command, decided);
+        note_causal(&entry.worker, state, links, decided);
     }
-
-    /// What is decided about a statement.
-    pub(super) fn judge(
-        &self,
-        (text, is_whole): (&[u8], bool),
-        asked: Option<AccessMode>,
-        execute: bool,
-    ) -> Decided {
-        let session = self.links.session(&self.state);
-        let at = circumstances(&self.entry.worker, &self.state, &session, asked, execute);
-        self.state.trace(|trace| trace.explained(self.explain_text(text, is_whole, &at)));
-        let judged = self.entry.worker.routing.borrow_mut().judge(text, is_whole, &at);
-        let mut decided = self.state.decide(judged, text, self.links.lock().is_some());
-        if decided.plan.kind == StatementKind::Show && !decided.is_rewritten {
-            let (cipher, version) = self.io.sock.tls_names().unwrap_or_default();
-            if let Some(told) = told_here(text, cipher, version) {
-                decided.rewrite(told);
-            }
-        }
-        decided
+    if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex)
+        && let Some(link) = links.state_mut()
+    {
+        link.note_multiplex(multiplex, decided.change.as_deref_mut());
     }
-
-    /// Takes note of a command that is being sent to the backend.
-    pub(super) fn note_sent(&mut self, command: Command<'_>, is_whole: bool, decided: &mut Decided) {
-        let (kind, payload) = (command.kind, command.payload());
-        if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
-            self.state.last.ran.note(decided.plan, !self.links.pipelined.is_empty());
-            self.note_write(command, decided);
-            note_causal(&self.entry.worker, &mut self.state, &self.links, decided);
-        }
-        if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex)
-            && let Some(link) = self.links.state_mut()
-        {
-            link.note_multiplex(multiplex, decided.change.as_deref_mut());
-        }
-        if let Some(unseen) = decided.change.as_mut().and_then(|change| change.unseen.take()) {
-            let calls = unseen.at(Instant::now().into_std());
-            self.links.note_left(&mut self.state, vec![Mark::begin(Pin::Function)], calls);
-        }
-        if kind == Kind::RegisterReplica {
-            self.state.past |= Past::REPLICA;
-        }
-        if let Some(change) = changes(command) {
-            propose(&mut self.state, &mut self.links, &mut self.flight, change.into());
-        }
-        match kind {
-            Kind::Query => match decided.change.take() {
-                // The replies in front of its own say nothing of it: what it leaves counts at once.
-                Some(change) if !self.links.pipelined.is_empty() => {
-                    self.links.note_left(&mut self.state, change.marks, None);
-                }
-                Some(change) => propose(&mut self.state, &mut self.links, &mut self.flight, change),
-                None => {}
-            },
-            Kind::StmtPrepare => {
-                let mut preparing =
-                    preparing(&self.entry, &mut self.state, &mut self.links, command.text(), decided);
-                if !is_whole || payload.len() >= MAX_PAYLOAD {
-                    // Prepared anew, what is here of it would be another statement.
-                    preparing.forget_text();
-                }
-                self.state.prepared.get_or_insert_default().expect(preparing);
-                if self.state.identity.keeps_definitions() {
-                    self.flight.begin().taps.keep_definitions();
-                }
-            }
-            _ if kind.names_statement() => {
-                if kind == Kind::StmtExecute && self.state.identity.keeps_definitions() {
-                    hear_execution(
-                        &self.entry.worker,
-                        &mut self.state,
-                        &self.links,
-                        &mut self.flight,
-                        command,
-                        decided,
-                    );
-                }
-                note_prepared(&mut self.state, &mut self.links, &mut self.flight, command);
-            }
-            _ => {}
-        }
-        begin_listing(&self.state, &mut self.flight, command);
+    if let Some(unseen) = decided.change.as_mut().and_then(|change| change.unseen.take()) {
+        let calls = unseen.at(Instant::now().into_std());
+        links.note_left(state, vec![Mark::begin(Pin::Function)], calls);
     }
+    if kind == Kind::RegisterReplica {
+        state.past |= Past::REPLICA;
+    }
+    if let Some(change) = changes(command) {
+        propose(state, links, flight, change.into());
+    }
+    match kind {
+        Kind::Query => match decided.change.take() {
+            // The replies in front of its own say nothing of it: what it leaves counts at once.
+            Some(change) if !links.pipelined.is_empty() => {
+                links.note_left(state, change.marks, None);
+            }
+            Some(change) => propose(state, links, flight, change),
+            None => {}
+        },
+        Kind::StmtPrepare => {
+            let mut preparing = preparing(entry, state, links, command.text(), decided);
+            if !is_whole || payload.len() >= MAX_PAYLOAD {
+                // Prepared anew, what is here of it would be another statement.
+                preparing.forget_text();
+            }
+            state.prepared.get_or_insert_default().expect(preparing);
+            if state.identity.keeps_definitions() {
+                flight.begin().taps.keep_definitions();
+            }
+        }
+        _ if kind.names_statement() => {
+            if kind == Kind::StmtExecute && state.identity.keeps_definitions() {
+                hear_execution(&entry.worker, state, links, flight, command, decided);
+            }
+            note_prepared(state, links, flight, command);
+        }
+        _ => {}
+    }
+    begin_listing(state, flight, command);
 }
 
 /// An execution is being sent for a client that keeps columns. What its answer tells of them
@@ -253,17 +200,6 @@ impl Worker {
         let len = command.payload_len() as usize;
         (!command.is_there() && !command.continues() && len <= max.min(PREPARED_BYTES_MAX)).then_some(len)
     }
-}
-
-/// Whether there is as much of a command as the decision takes.
-pub(super) fn is_enough(command: Command<'_>) -> bool {
-    let len = command.payload_len() as usize;
-    let needed = match command.kind {
-        // Executions, too: types may have to be added. What is too large for that is left as it is.
-        Kind::Query | Kind::StmtPrepare | Kind::StmtExecute => len.min(JUDGED_BYTES_MAX),
-        _ => 0,
-    };
-    command.payload().len() >= needed
 }
 
 /// What a command that carries no statement changes for those behind it, if it succeeds.

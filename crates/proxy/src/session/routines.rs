@@ -8,19 +8,23 @@ use std::time::Duration;
 use sql::Modes;
 use sql::routine::{self, Kind};
 use tokio::time::Instant;
-use wire::packet::TextRow;
+use wire::StatusFlags;
 use wire::reply::Answer;
-use wire::{Codec as _, StatusFlags};
 
+use super::facts::asking::{
+    ask_rows, end_question, forget_warnings, has_mode, has_usual_grammar, packet_of, texts,
+};
 use super::facts::places::shares;
+use super::flight::Flight;
+use super::internal_query::ask_server;
+use super::links::Links;
 use super::state::SessionState;
 use super::{Session, relations};
 use crate::ending::Ending;
 use crate::limits::ROUTINE_BYTES_MAX;
 use crate::relations::{Behind, Relation};
 use crate::state::Pin;
-use crate::worker::Worker;
-use session::identity::PLAIN;
+use crate::worker::{BookEntry, Worker};
 use session::limits::{ROUTINES_MAX, TABLES_MAX};
 use session::unjudged::{CODE, Code, Routine, Unjudged};
 use upstream::Reply;
@@ -29,16 +33,6 @@ use upstream::Reply;
 /// time of the session, which may leap by an hour, and a replica tells when it was altered at its
 /// source.
 const UNALTERED_MIN: Duration = Duration::from_secs(3_700);
-
-/// What the other questions hide, and what decides how their answers are to be read.
-const FIRST_QUESTION: &[u8] = b"SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode";
-
-/// Ends a transaction whatever `completion_type` is.
-const COMMIT: &[u8] = b"COMMIT AND NO CHAIN NO RELEASE";
-
-/// Character sets of results in which a definition reads as it was written: where each byte of
-/// ASCII is that letter.
-const PLAIN_CHARSETS: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "latin1"];
 
 impl Session {
     /// Whether it is of use to ask what the routines do that have run, and nothing is lost with
@@ -74,100 +68,74 @@ impl Session {
             // Sessions that have one connection to one server need not know.
             && (shares(&self.entry, &self.state, hostgroup) || !self.entry.worker.has_one_way(&self.state))
     }
+}
 
-    /// Asks about the routines and tables, and about those that these use. If none leaves anything,
-    /// they do not bind the session any more.
-    pub(super) async fn judge_routines(&mut self) -> Result<(), Ending> {
-        let Some(unjudged) = self.state.unjudged.take() else { return Ok(()) };
-        let hostgroup = unjudged.hostgroup;
-        let version = self.entry.worker.relations().0.version();
-        let (mut all, age) = unjudged.take(Instant::now().into_std());
-        let age = age + UNALTERED_MIN;
-        // Where many sessions use a table first, one of them asks.
-        all.retain(|code| !self.entry.worker.is_known_to_be_harmless(&self.state, code, hostgroup));
-        if all.is_empty() {
-            self.links.end_pins_of_code();
+/// Asks about the routines and tables, and about those that these use. If none leaves anything,
+/// they do not bind the session any more.
+pub(super) async fn judge_routines(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<(), Ending> {
+    let Some(unjudged) = state.unjudged.take() else { return Ok(()) };
+    let hostgroup = unjudged.hostgroup;
+    let version = entry.worker.relations().0.version();
+    let (mut all, age) = unjudged.take(Instant::now().into_std());
+    let age = age + UNALTERED_MIN;
+    // Where many sessions use a table first, one of them asks.
+    all.retain(|code| !entry.worker.is_known_to_be_harmless(state, code, hostgroup));
+    if all.is_empty() {
+        links.end_pins_of_code();
+        return Ok(());
+    }
+    links.note_ran(state);
+    let reads_routines = ask_rows(entry, state, links, flight).await?;
+    let has_routine = |all: &[Code]| all.iter().any(|code| matches!(code, Code::Routine(_)));
+    let mut asked = 0;
+    while let Some(batch) = all.get(asked..).filter(|batch| !batch.is_empty()) {
+        if links.in_use.is_none() || has_routine(batch) && !reads_routines {
             return Ok(());
         }
-        self.links.note_ran(&mut self.state);
-        let reads_routines = self.ask_rows().await?;
-        let has_routine = |all: &[Code]| all.iter().any(|code| matches!(code, Code::Routine(_)));
-        let mut asked = 0;
-        while let Some(batch) = all.get(asked..).filter(|batch| !batch.is_empty()) {
-            if self.links.in_use.is_none() || has_routine(batch) && !reads_routines {
-                return Ok(());
-            }
-            let questions = batch.iter().flat_map(|code| questions(code, age));
-            let commands: Vec<_> =
-                questions.map(|text| (self.packet_of(text.as_bytes()), Answer::Result)).collect();
-            // If that fails, the client hears of it with its next statement.
-            let replies = self.ask_server(&commands).await?.unwrap_or_default();
-            self.links.note_ran(&mut self.state);
-            if replies.iter().any(|reply| reply.warns() || reply.error().is_some()) {
-                self.forget_warnings().await?;
-            }
-            self.end_question().await?;
-            let Some(more) = self.entry.worker.used_by(&self.state, batch, &replies, version) else {
-                return Ok(());
-            };
-            asked = all.len();
-            for code in more {
-                if !all.contains(&code) {
-                    all.push(code);
-                }
-            }
-            if all.len() > ROUTINES_MAX + TABLES_MAX {
-                return Ok(());
-            }
+        let questions = batch.iter().flat_map(|code| questions(code, age));
+        let commands: Vec<_> =
+            questions.map(|text| (packet_of(state, text.as_bytes()), Answer::Result)).collect();
+        // If that fails, the client hears of it with its next statement.
+        let replies = ask_server(entry, state, links, flight, &commands).await?.unwrap_or_default();
+        links.note_ran(state);
+        if replies.iter().any(|reply| reply.warns() || reply.error().is_some()) {
+            forget_warnings(entry, state, links, flight).await?;
         }
-        for code in &all {
-            if let Code::Behind(relation) = code {
-                self.entry.worker.note_behind(&self.state, relation, Behind::Nothing, version);
-            }
-        }
-        // A server that has been in another schema and back knows the character set of this one
-        // again, which a reset had taken away.
-        let is_here = |code: &Code| match code {
-            Code::Routine(routine) => routine.schema.as_bytes() == self.state.caller.schema(),
-            Code::Behind(_) => true,
+        end_question(entry, state, links, flight).await?;
+        let Some(more) = entry.worker.used_by(state, batch, &replies, version) else {
+            return Ok(());
         };
-        if self.state.was_reset() && !all.iter().all(is_here) {
+        asked = all.len();
+        for code in more {
+            if !all.contains(&code) {
+                all.push(code);
+            }
+        }
+        if all.len() > ROUTINES_MAX + TABLES_MAX {
             return Ok(());
         }
-        self.links.end_pins_of_code();
-        Ok(())
     }
-
-    /// Ends the transaction that a question has begun where `autocommit` is off.
-    async fn end_question(&mut self) -> Result<(), Ending> {
-        if self.state.status.contains(StatusFlags::IN_TRANSACTION) {
-            let commit = (self.packet_of(COMMIT), Answer::Result);
-            // If that fails, the client hears of it with its next statement.
-            let _ = self.ask_server(&[commit]).await?;
-            self.links.note_ran(&mut self.state);
+    for code in &all {
+        if let Code::Behind(relation) = code {
+            entry.worker.note_behind(state, relation, Behind::Nothing, version);
         }
-        Ok(())
     }
-
-    /// Asks how many rows there were, which the other questions hide and the answer of a routine
-    /// does not tell. False if their answers could not be read.
-    pub(super) async fn ask_rows(&mut self) -> Result<bool, Ending> {
-        let unknown = self.links.unknown_here(&self.state);
-        let question = (self.packet_of(FIRST_QUESTION), Answer::Result);
-        let replies = self.ask_server(&[question]).await?.unwrap_or_default();
-        self.links.hide_last_result(&mut self.state);
-        let row = replies.first().and_then(Reply::only_row).map(texts).unwrap_or_default();
-        let mut numbers = row.iter();
-        let counted = &mut self.state.last.counted;
-        if let Some(changed) = numbers.next().and_then(|text| text.parse().ok()) {
-            counted.changed = unknown.changed.unwrap_or(changed);
-        }
-        if let Some(found) = numbers.next().and_then(|text| text.parse().ok()) {
-            counted.found = unknown.found.unwrap_or(found);
-        }
-        Ok(matches!(row.as_slice(), [_, _, charset, modes]
-            if PLAIN_CHARSETS.contains(&charset.as_str()) && has_usual_grammar(modes)))
+    // A server that has been in another schema and back knows the character set of this one
+    // again, which a reset had taken away.
+    let is_here = |code: &Code| match code {
+        Code::Routine(routine) => routine.schema.as_bytes() == state.caller.schema(),
+        Code::Behind(_) => true,
+    };
+    if state.was_reset() && !all.iter().all(is_here) {
+        return Ok(());
     }
+    links.end_pins_of_code();
+    Ok(())
 }
 
 impl Worker {
@@ -265,16 +233,6 @@ fn uses_of(definition: &Reply, unaltered: &Reply) -> Option<routine::Uses> {
     routine::definition(text.as_bytes(), modes_of(modes)?)
 }
 
-fn has_mode(modes: &str, mode: &str) -> bool {
-    modes.split(',').any(|one| one == mode)
-}
-
-/// Whether statements are read in these modes as they are in others: in some of MariaDB's, packages
-/// have routines, and names are in brackets.
-fn has_usual_grammar(modes: &str) -> bool {
-    !has_mode(modes, "ORACLE") && !has_mode(modes, "MSSQL")
-}
-
 /// How a routine's body is to be read that was created in these modes; not at all if they have
 /// another grammar.
 pub(super) fn modes_of(modes: &str) -> Option<Modes> {
@@ -284,17 +242,6 @@ pub(super) fn modes_of(modes: &str) -> Option<Modes> {
         ..Modes::default()
     };
     has_usual_grammar(modes).then_some(read)
-}
-
-/// The values of a row of text; nothing if one is none. What is no UTF-8 is Latin-1, of which a
-/// question mark does for each letter.
-fn texts(row: &[u8]) -> Vec<String> {
-    let text = |text: &[u8]| {
-        let letters = || text.iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' });
-        std::str::from_utf8(text).map_or_else(|_| letters().collect(), str::to_owned)
-    };
-    let row = TextRow::decode(row, PLAIN).ok();
-    row.and_then(|row| row.iter().map(|value| value.map(text)).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -9,14 +9,19 @@ use wire::{Codec as _, StatusFlags, packet};
 
 use super::Session;
 use super::decided::{Decided, Next, Reply};
+use super::facts::asking::packet_of;
 use super::facts::causal::{awaits_writes, has_to_see};
 use super::facts::commands::NEEDS_LAST_ID;
 use super::facts::places::has_to_wait;
+use super::facts::replies::{reply, reply_error};
 use super::facts::sharing::makes_way_for_new;
+use super::facts::shown::begin_own;
 use super::facts::writes::note_commit;
 use super::flight::Flight;
+use super::internal_query::ask_server;
 use super::io::Io;
 use super::phase::Phase;
+use super::prepare::prepare_before;
 use super::state::SessionState;
 use super::state::prepared::Registry;
 use super::stop::Stop;
@@ -128,7 +133,9 @@ impl Session {
         let has_to_prepare =
             |command: Command<'_>| self.links.has_to_prepare(kept, &self.state, command, decided);
         if self.io.command(self.state.identity.capabilities).is_some_and(has_to_prepare)
-            && let Err(error) = Box::pin(self.prepare_before()).await?
+            && let Err(error) =
+                Box::pin(prepare_before(&self.entry, &mut self.state, &mut self.links, &mut self.flight))
+                    .await?
         {
             return Err(self.set_up_failed(kind, &error, decided).await);
         }
@@ -184,8 +191,8 @@ impl Session {
     /// that: it may belong elsewhere.
     async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
         note_commit(&self.entry, &self.state, &mut self.flight);
-        let commit = (self.packet_of(b"COMMIT"), Answer::Result);
-        match self.ask_server(&[commit]).await? {
+        let commit = (packet_of(&self.state, b"COMMIT"), Answer::Result);
+        match ask_server(&self.entry, &mut self.state, &mut self.links, &mut self.flight, &[commit]).await? {
             Err(error) => self.refuse_here(kind, &ClientError::CommitUnknown(Box::new(error))).await,
             Ok(replies) if self.state.status.contains(StatusFlags::IN_TRANSACTION) => {
                 let refusal = replies.first().map_or(&[][..], |reply| front(&reply.bytes));
@@ -254,9 +261,9 @@ impl Session {
 
     /// Answers the command in the backlog with one packet.
     pub(super) async fn answer_here(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Ending> {
-        self.begin_own(kind);
+        begin_own(&self.entry, &mut self.io, &mut self.state, &mut self.flight, kind);
         let seq = self.skip_command().await?;
-        self.reply(seq, payload).await?;
+        reply(&self.entry, &mut self.io, &mut self.state, seq, payload).await?;
         self.entry.answered_here(&self.links, 0);
         Ok(())
     }
@@ -266,14 +273,14 @@ impl Session {
         if kind.answer() == Answer::None {
             return Box::pin(self.drop_unanswered(Some(error))).await;
         }
-        self.begin_own(kind);
+        begin_own(&self.entry, &mut self.io, &mut self.state, &mut self.flight, kind);
         self.refuse_counted(error).await
     }
 
     /// The same if the command was counted before.
     pub(super) async fn refuse_counted(&mut self, error: &ClientError) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
-        self.reply_error(seq, error).await?;
+        reply_error(&self.entry, &mut self.io, &mut self.state, seq, error).await?;
         self.entry.answered_here(&self.links, error.code());
         Ok(())
     }

@@ -63,6 +63,8 @@ use super::state::Past;
 use crate::ending::Ending;
 use crate::error::ClientError;
 
+use super::facts::replies::write_to_client;
+use super::facts::shown::begin_own;
 use super::links::Links;
 use super::shards::facts::{may_write, note_written_at_home};
 use crate::worker::Worker;
@@ -229,9 +231,9 @@ impl Session {
 
     /// Gives the client a reply of an inner session to the command in the backlog.
     async fn give_reply(&mut self, kind: Kind, reply: &[u8]) -> Result<Phase, Ending> {
-        self.begin_own(kind);
+        begin_own(&self.entry, &mut self.io, &mut self.state, &mut self.flight, kind);
         self.skip_command().await?;
-        self.write_to_client(reply).await?;
+        write_to_client(&self.entry, &mut self.io, &mut self.state, reply).await?;
         self.entry.answered_here(&self.links, 0);
         Ok(Phase::Over)
     }

@@ -9,11 +9,14 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use super::Session;
+use super::facts::asking::packet_of;
 use super::facts::endings::lose_other;
 use super::facts::leases::{OF_SESSION, lose_backend, lose_backend_for};
 use super::facts::places::{leaves, shares};
 use super::facts::sharing::{make_one_idle, may_leave_diagnostics, take_back};
 use super::flight::Flight;
+use super::internal_query::ask_server;
+use super::kept_error::leave_diagnostics;
 use super::links::Links;
 use super::state::{Said, SessionState};
 use super::without_schema::position_of_schema;
@@ -24,9 +27,7 @@ use crate::state::gtids::said_to;
 use crate::statement::set_use::{SetOf, set_of};
 use crate::worker::{BookEntry, Worker};
 use session::link::Loss;
-use upstream::{
-    AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Reply, Setup, part, query,
-};
+use upstream::{AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Reply, Setup, part};
 
 impl Session {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and
@@ -38,7 +39,8 @@ impl Session {
     ) -> Result<Result<(), AcquireError>, Ending> {
         if self.state.here != hostgroup {
             if may_leave_diagnostics(&self.entry, &self.state, &self.links) {
-                Box::pin(self.leave_diagnostics()).await?;
+                Box::pin(leave_diagnostics(&self.entry, &mut self.state, &mut self.links, &mut self.flight))
+                    .await?;
             }
             release_in_use(&self.entry, &mut self.state, &mut self.links);
             self.state.here = hostgroup;
@@ -74,108 +76,117 @@ impl Session {
             };
             if is_new
                 && self.state.was_reset()
-                && let Err(why) = self.reset_new().await?
+                && let Err(why) =
+                    reset_new(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?
             {
                 return Ok(Err(why));
             }
         }
         let is_in_none = is_borrowed && self.state.lacks_schema();
         if self.links.applied() != self.state.version() || is_in_none {
-            return self.say_settings().await;
+            return say_settings(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await;
         }
         if !is_borrowed && self.links.has_setup() && self.flight.ahead != Ahead::All {
             // It was for a command that was not sent.
-            return Ok(self.ask_server(&[]).await?.map(drop).map_err(AcquireError::Proxy));
+            return Ok(ask_server(&self.entry, &mut self.state, &mut self.links, &mut self.flight, &[])
+                .await?
+                .map(drop)
+                .map_err(AcquireError::Proxy));
         }
         Ok(Ok(()))
     }
+}
 
-    /// Resets a connection that was just opened: its login has set what the client had before it
-    /// reset its own.
-    async fn reset_new(&mut self) -> Result<Result<(), AcquireError>, Ending> {
-        let (said, version) = self.state.before_reset();
-        let schema_at = position_of_schema(&said);
-        let mut commands: Vec<_> = said.into_iter().map(|said| self.command(said)).collect();
-        commands.push((vec![Kind::ResetConnection as u8], Answer::Single));
-        match self.ask_server(&commands).await? {
-            Err(error) => return Ok(Err(AcquireError::Proxy(error))),
-            Ok(replies) => {
-                let may_lack = self.links.note_schema_reply(&mut self.state, schema_at, &replies);
-                let refusal = replies
-                    .into_iter()
-                    .enumerate()
-                    .find(|(at, reply)| reply.error().is_some() && !(may_lack && Some(*at) == schema_at));
-                if let Some((_, reply)) = refusal {
-                    return Ok(Err(refused_setup(&self.entry, &mut self.state, &mut self.links, &reply)));
-                }
+/// Resets a connection that was just opened: its login has set what the client had before it
+/// reset its own.
+async fn reset_new(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<Result<(), AcquireError>, Ending> {
+    let (said, version) = state.before_reset();
+    let schema_at = position_of_schema(&said);
+    let mut commands: Vec<_> = said.into_iter().map(|said| command(state, links, said)).collect();
+    commands.push((vec![Kind::ResetConnection as u8], Answer::Single));
+    match ask_server(entry, state, links, flight, &commands).await? {
+        Err(error) => return Ok(Err(AcquireError::Proxy(error))),
+        Ok(replies) => {
+            let may_lack = links.note_schema_reply(state, schema_at, &replies);
+            let refusal = replies
+                .into_iter()
+                .enumerate()
+                .find(|(at, reply)| reply.error().is_some() && !(may_lack && Some(*at) == schema_at));
+            if let Some((_, reply)) = refusal {
+                return Ok(Err(refused_setup(entry, state, links, &reply)));
             }
         }
-        self.links.set_applied(version);
-        Ok(Ok(()))
     }
+    links.set_applied(version);
+    Ok(Ok(()))
+}
 
-    /// Says at the backend what it has not heard yet of what the client has set.
-    async fn say_settings(&mut self) -> Result<Result<(), AcquireError>, Ending> {
-        let missing = self.state.missing(self.links.applied());
-        let schema_at = position_of_schema(&missing);
-        for said in &missing {
-            match said {
-                Said::Schema(_) => self.entry.worker.note_at_server(Kind::InitDb),
-                Said::Statement(text) if set_of(text) == SetOf::Names => {
-                    self.entry.worker.counts.note(Counter::ServerSetNames);
-                }
-                Said::Statement(_) | Said::Option(_) | Said::Tracking(_) => {}
-            }
-        }
-        let commands: Vec<_> = missing.into_iter().map(|said| (said.purpose(), self.command(said))).collect();
-        if may_send_ahead(&self.entry.worker, &self.state, &self.links, &self.flight, &commands) {
-            self.links.set_applied(self.state.version());
-            let setup = Setup::new(Vec::new(), commands, self.state.identity.capabilities, None);
-            if let Some(link) = self.links.connection_mut() {
-                link.set_setup(setup);
-            }
-            return Ok(Ok(()));
-        }
-        let commands: Vec<_> = commands.into_iter().map(|(_, command)| command).collect();
-        let replies = match self.ask_server(&commands).await? {
-            Ok(replies) => replies,
-            Err(error) => return Ok(Err(AcquireError::Proxy(error))),
-        };
-        let may_lack = self.links.note_schema_reply(&mut self.state, schema_at, &replies);
-        let refused = |code: u16| !DOES_NOT_HAVE_IT.contains(&code);
-        let refusal = replies
-            .into_iter()
-            .enumerate()
-            .find(|(at, reply)| reply.error().is_some_and(refused) && !(may_lack && Some(*at) == schema_at));
-        if let Some((_, reply)) = refusal {
-            return Ok(Err(refused_setup(&self.entry, &mut self.state, &mut self.links, &reply)));
-        }
-        self.links.set_applied(self.state.version());
-        if let Some(backend) = &self.links.in_use {
-            let (server, user) = (backend.server().id(), &self.state.identity.account.user.name);
-            for (payload, _) in &commands {
-                self.entry.worker.upstream.accepted.note(server, user, payload);
-            }
-        }
-        Ok(Ok(()))
-    }
-
-    fn command(&self, said: Said) -> (Vec<u8>, Answer) {
+/// Says at the backend what it has not heard yet of what the client has set.
+async fn say_settings(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<Result<(), AcquireError>, Ending> {
+    let missing = state.missing(links.applied());
+    let schema_at = position_of_schema(&missing);
+    for said in &missing {
         match said {
-            Said::Schema(schema) => ([&[Kind::InitDb as u8][..], &schema].concat(), Answer::Single),
-            Said::Option(payload) => (payload, Answer::Single),
-            Said::Statement(text) => (self.packet_of(&text), Answer::Result),
-            Said::Tracking(text) => {
-                let is_mariadb =
-                    self.links.in_use.as_ref().is_some_and(|backend| backend.connection().is_mariadb());
-                (self.packet_of(said_to(&text, is_mariadb)), Answer::Result)
+            Said::Schema(_) => entry.worker.note_at_server(Kind::InitDb),
+            Said::Statement(text) if set_of(text) == SetOf::Names => {
+                entry.worker.counts.note(Counter::ServerSetNames);
             }
+            Said::Statement(_) | Said::Option(_) | Said::Tracking(_) => {}
         }
     }
+    let commands: Vec<_> =
+        missing.into_iter().map(|said| (said.purpose(), command(state, links, said))).collect();
+    if may_send_ahead(&entry.worker, state, links, flight, &commands) {
+        links.set_applied(state.version());
+        let setup = Setup::new(Vec::new(), commands, state.identity.capabilities, None);
+        if let Some(link) = links.connection_mut() {
+            link.set_setup(setup);
+        }
+        return Ok(Ok(()));
+    }
+    let commands: Vec<_> = commands.into_iter().map(|(_, command)| command).collect();
+    let replies = match ask_server(entry, state, links, flight, &commands).await? {
+        Ok(replies) => replies,
+        Err(error) => return Ok(Err(AcquireError::Proxy(error))),
+    };
+    let may_lack = links.note_schema_reply(state, schema_at, &replies);
+    let refused = |code: u16| !DOES_NOT_HAVE_IT.contains(&code);
+    let refusal = replies
+        .into_iter()
+        .enumerate()
+        .find(|(at, reply)| reply.error().is_some_and(refused) && !(may_lack && Some(*at) == schema_at));
+    if let Some((_, reply)) = refusal {
+        return Ok(Err(refused_setup(entry, state, links, &reply)));
+    }
+    links.set_applied(state.version());
+    if let Some(backend) = &links.in_use {
+        let (server, user) = (backend.server().id(), &state.identity.account.user.name);
+        for (payload, _) in &commands {
+            entry.worker.upstream.accepted.note(server, user, payload);
+        }
+    }
+    Ok(Ok(()))
+}
 
-    /// The payload of a `COM_QUERY` of the proxy's own.
-    pub(super) fn packet_of(&self, text: &[u8]) -> Vec<u8> {
-        query(self.state.identity.capabilities, text)
+fn command(state: &SessionState, links: &Links, said: Said) -> (Vec<u8>, Answer) {
+    match said {
+        Said::Schema(schema) => ([&[Kind::InitDb as u8][..], &schema].concat(), Answer::Single),
+        Said::Option(payload) => (payload, Answer::Single),
+        Said::Statement(text) => (packet_of(state, &text), Answer::Result),
+        Said::Tracking(text) => {
+            let is_mariadb = links.in_use.as_ref().is_some_and(|backend| backend.connection().is_mariadb());
+            (packet_of(state, said_to(&text, is_mariadb)), Answer::Result)
+        }
     }
 }
 

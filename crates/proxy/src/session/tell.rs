@@ -9,8 +9,13 @@ use wire::packet::{self, TextRow};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::facts::answers::peek;
 use super::facts::causal::explain_writes;
 use super::facts::places::circumstances;
+use super::facts::replies::write_to_client;
+use super::facts::shown::begin_own;
+use super::internal::internals;
+use super::io::Io;
 use super::links::Links;
 use super::state::SessionState;
 use crate::client::login::ok;
@@ -21,6 +26,7 @@ use crate::routing::Circumstances;
 use crate::routing::explain::explain;
 use crate::session::facts::places::asked;
 use crate::statement::Ask;
+use crate::worker::BookEntry;
 use upstream::candidates;
 
 /// `utf8mb4_general_ci`, the collation of all cells.
@@ -49,7 +55,9 @@ impl Session {
                 Some(trace) => Told::Rows(trace.rows()),
                 None => Told::Refused(ClientError::NotTraced),
             },
-            Ask::Internals => Told::Json("session_info", self.internals()),
+            Ask::Internals => {
+                Told::Json("session_info", internals(&self.entry, &self.io, &self.state, &self.links))
+            }
             Ask::UnknownInternal => Told::Refused(ClientError::UnknownInternal),
             Ask::Tracing(on) => {
                 if on != self.state.trace.is_some() {
@@ -72,10 +80,10 @@ impl Session {
                 (&name[..], vec![vec![json]])
             }
         };
-        self.begin_own(kind);
+        begin_own(&self.entry, &mut self.io, &mut self.state, &mut self.flight, kind);
         let seq = self.skip_command().await?;
         let packets = result(seq, columns, rows, self.state.status, self.state.identity.capabilities);
-        self.write_to_client(&packets).await?;
+        write_to_client(&self.entry, &mut self.io, &mut self.state, &packets).await?;
         self.entry.answered_here(&self.links, 0);
         Ok(())
     }
@@ -86,49 +94,57 @@ impl Session {
         if self.entry.worker.has_shards() {
             return Box::pin(self.explain_shards(from)).await;
         }
-        Ok(self.explain_backlog(from))
+        Ok(explain_backlog(&self.entry, &self.io, &self.state, &self.links, from))
     }
+}
 
-    /// The same where no tables are split over servers.
-    pub(super) fn explain_backlog(&self, from: usize) -> Option<Explanation> {
-        let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole)?;
-        let session = self.links.session(&self.state);
-        let at = circumstances(&self.entry.worker, &self.state, &session, asked(command, 0), false);
-        self.explain_text(command.text().get(from..)?, true, &at)
-    }
+/// The same where no tables are split over servers.
+pub(super) fn explain_backlog(
+    entry: &BookEntry,
+    io: &Io,
+    state: &SessionState,
+    links: &Links,
+    from: usize,
+) -> Option<Explanation> {
+    let command = io.command(state.identity.capabilities).filter(Command::is_whole)?;
+    let session = links.session(state);
+    let at = circumstances(&entry.worker, state, &session, asked(command, 0), false);
+    explain_text(entry, state, links, command.text().get(from..)?, true, &at)
+}
 
-    /// What becomes of `text`, and why; nothing if it is no statement.
-    pub(super) fn explain_text(
-        &self,
-        text: &[u8],
-        is_whole: bool,
-        at: &Circumstances<'_>,
-    ) -> Option<Explanation> {
-        let shared = &self.entry.worker.shared;
-        let candidates = |hostgroup| {
-            let bound = self.links.bound_to(&self.state, hostgroup).map(|one| vec![one]);
-            bound.unwrap_or_else(|| candidates(&shared.upstream.pool, hostgroup, shared.uptime()))
-        };
-        let routing = self.entry.worker.routing.borrow();
-        let must_see = |verdict: &Verdict, hostgroup| {
-            let settings = self.entry.worker.settings();
-            let is_looked_at = !settings.is_writer(hostgroup) && at.session.transaction != Some(hostgroup);
-            if !is_looked_at {
-                return None;
-            }
-            let writes = explain_writes(&self.entry.worker, &self.state, verdict, hostgroup);
-            let fresh = self.entry.worker.fresh_for(&self.state, verdict);
-            if fresh.is_none() && writes.is_none() {
-                return None;
-            }
-            let replicas_from = settings.variables.aurora_max_lag_ms_only_read_from_replicas;
-            let wanted = fresh.map(|fresh| Wanted::new(fresh, shared, hostgroup, replicas_from));
-            let seen = wanted.map(|wanted| must_see(shared, hostgroup, &wanted)).unwrap_or_default();
-            Some(MustSee { writes, ..seen })
-        };
-        let peek = |judged| self.peek(text, judged, at.execute);
-        explain(routing.routes(), text, is_whole, at, &candidates, &must_see, &peek)
-    }
+/// What becomes of `text`, and why; nothing if it is no statement.
+pub(super) fn explain_text(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &Links,
+    text: &[u8],
+    is_whole: bool,
+    at: &Circumstances<'_>,
+) -> Option<Explanation> {
+    let shared = &entry.worker.shared;
+    let candidates = |hostgroup| {
+        let bound = links.bound_to(state, hostgroup).map(|one| vec![one]);
+        bound.unwrap_or_else(|| candidates(&shared.upstream.pool, hostgroup, shared.uptime()))
+    };
+    let routing = entry.worker.routing.borrow();
+    let must_see = |verdict: &Verdict, hostgroup| {
+        let settings = entry.worker.settings();
+        let is_looked_at = !settings.is_writer(hostgroup) && at.session.transaction != Some(hostgroup);
+        if !is_looked_at {
+            return None;
+        }
+        let writes = explain_writes(&entry.worker, state, verdict, hostgroup);
+        let fresh = entry.worker.fresh_for(state, verdict);
+        if fresh.is_none() && writes.is_none() {
+            return None;
+        }
+        let replicas_from = settings.variables.aurora_max_lag_ms_only_read_from_replicas;
+        let wanted = fresh.map(|fresh| Wanted::new(fresh, shared, hostgroup, replicas_from));
+        let seen = wanted.map(|wanted| must_see(shared, hostgroup, &wanted)).unwrap_or_default();
+        Some(MustSee { writes, ..seen })
+    };
+    let peek = |judged| peek(entry, state, links, text, judged, at.execute);
+    explain(routing.routes(), text, is_whole, at, &candidates, &must_see, &peek)
 }
 
 impl Links {

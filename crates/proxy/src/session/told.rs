@@ -6,10 +6,15 @@
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, packet};
 
-use super::Session;
+use super::facts::asking::packet_of;
 use super::facts::orders::note_own_limit;
+use super::flight::Flight;
+use super::internal_query::ask_server;
+use super::links::Links;
+use super::state::SessionState;
 use crate::ending::Ending;
 use crate::state::{Setting, set};
+use crate::worker::BookEntry;
 use upstream::Reply;
 
 /// The types of numbers in definitions of columns: `MYSQL_TYPE_TINY` to `MYSQL_TYPE_DOUBLE`,
@@ -19,23 +24,27 @@ const NUMBERS: [u8; 9] = [1, 2, 3, 4, 5, 8, 9, 13, 246];
 /// Values of a variable that are kept have fewer bytes.
 const VALUE_BYTES_END: usize = 0xfb;
 
-impl Session {
-    /// Asks the server what the session has set there.
-    pub(super) async fn ask_what_is_set(&mut self) -> Result<(), Ending> {
-        let Some(link) = self.links.connection() else { return Ok(()) };
-        let names: Vec<Box<str>> = link.state().pins.unknown_values().map(Box::from).collect();
-        let columns: Vec<String> = names.iter().map(|name| set::question(name)).collect();
-        let question = self.packet_of(format!("SELECT {}", columns.join(", ")).as_bytes());
-        // If that fails, the client hears of it with its next statement.
-        let replies = self.ask_server(&[(question, Answer::Result)]).await?.unwrap_or_default();
-        self.links.hide_last_result(&mut self.state);
-        let settings = replies.first().map(|reply| told(reply, &names, self.state.identity.capabilities));
-        if let Some(link) = self.links.state_mut() {
-            self.state.note_told(settings.unwrap_or_default(), link);
-        }
-        note_own_limit(&self.entry, &self.state, &self.links);
-        Ok(())
+/// Asks the server what the session has set there.
+pub(super) async fn ask_what_is_set(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<(), Ending> {
+    let Some(link) = links.connection() else { return Ok(()) };
+    let names: Vec<Box<str>> = link.state().pins.unknown_values().map(Box::from).collect();
+    let columns: Vec<String> = names.iter().map(|name| set::question(name)).collect();
+    let question = packet_of(state, format!("SELECT {}", columns.join(", ")).as_bytes());
+    // If that fails, the client hears of it with its next statement.
+    let replies =
+        ask_server(entry, state, links, flight, &[(question, Answer::Result)]).await?.unwrap_or_default();
+    links.hide_last_result(state);
+    let settings = replies.first().map(|reply| told(reply, &names, state.identity.capabilities));
+    if let Some(link) = links.state_mut() {
+        state.note_told(settings.unwrap_or_default(), link);
     }
+    note_own_limit(entry, state, links);
+    Ok(())
 }
 
 /// The settings that the answer to a question for these variables tells.

@@ -11,6 +11,7 @@ use super::Session;
 use super::facts::orders::while_waiting;
 use super::facts::places::runs;
 use super::facts::sharing::take_back;
+use super::facts::shown::show_waiting;
 use super::phase::Phase;
 use super::stop::Stop;
 use super::trace::Part;
@@ -54,7 +55,7 @@ impl Session {
             return Ok(Vec::new());
         }
         self.release_to_wait();
-        self.show_waiting();
+        show_waiting(&self.entry, &self.io, &self.state, &self.flight);
         self.entry.control.delayed.set(true);
         let longest = settings.variables.connect_timeout_server_max;
         let begun = Instant::now();

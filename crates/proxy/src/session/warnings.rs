@@ -7,35 +7,40 @@ use wire::Codec as _;
 use wire::packet::TextRow;
 use wire::reply::Answer;
 
-use super::Session;
+use super::facts::asking::{ask_besides, packet_of};
+use super::flight::Flight;
+use super::links::Links;
 use super::state::SessionState;
 use crate::control::Control;
 use crate::ending::Ending;
+use crate::worker::BookEntry;
 use observe::running::Warned;
 use session::identity::PLAIN;
 
 /// What is asked. Of a statement that warns of each of its rows the first ones say enough.
 const QUESTION: &[u8] = b"SHOW WARNINGS LIMIT 8";
 
-impl Session {
-    /// Logs the warnings of the statement that ran last.
-    pub(super) async fn log_warnings(&mut self, warned: Warned) -> Result<(), Ending> {
-        let is_here =
-            self.links.in_use.is_some() && self.flight.decided.is_none() && self.flight.refused.is_none();
-        let is_here = is_here && !self.links.is_promised();
-        if !is_here {
-            return Ok(());
-        }
-        let question = (self.packet_of(QUESTION), Answer::Result);
-        let replies = self.ask_besides(&[question]).await?;
-        self.links.hide_last_result(&mut self.state);
-        for reply in replies {
-            let rows = reply.rows().into_iter().flatten();
-            rows.filter_map(warning)
-                .for_each(|warning| log_warning(&self.entry.control, &self.state, &warning, warned));
-        }
-        Ok(())
+/// Logs the warnings of the statement that ran last.
+pub(super) async fn log_warnings(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    warned: Warned,
+) -> Result<(), Ending> {
+    let is_here = links.in_use.is_some() && flight.decided.is_none() && flight.refused.is_none();
+    let is_here = is_here && !links.is_promised();
+    if !is_here {
+        return Ok(());
     }
+    let question = (packet_of(state, QUESTION), Answer::Result);
+    let replies = ask_besides(entry, state, links, flight, &[question]).await?;
+    links.hide_last_result(state);
+    for reply in replies {
+        let rows = reply.rows().into_iter().flatten();
+        rows.filter_map(warning).for_each(|warning| log_warning(&entry.control, state, &warning, warned));
+    }
+    Ok(())
 }
 
 fn log_warning(

@@ -18,12 +18,18 @@ use sql::shape::Effects;
 
 use super::Session;
 use super::decided::Decided;
+use super::facts::asking::packet_of;
 use super::facts::leases::lose_backend;
+use super::facts::routing::judge;
+use super::flight::Flight;
+use super::internal_query::ask_server;
 use super::io::Io;
+use super::links::Links;
 use super::state::{Past, SessionState};
 use super::stop::Stop;
 use crate::ending::Ending;
 use crate::state::without_writer::{Bracket, bracket, is_shown_anywhere};
+use crate::worker::BookEntry;
 use upstream::{AcquireError, Ahead, Full, part};
 
 /// What a `SET` does that every server can do alike. One of `autocommit` commits, but there is no
@@ -82,7 +88,7 @@ impl Session {
         if self.entry.worker.shared.upstream.pool.works(hostgroup, self.entry.worker.shared.uptime()) {
             return Err(self.unreached(why, decided).await);
         }
-        match self.without_writer(decided) {
+        match without_writer(&self.entry, &self.io, &self.state, &self.links, decided) {
             Without::Later => return Err(self.begin_later(Kind::Query).await.into()),
             Without::Reader(reader) => {
                 if self.go_to(reader, Full::Elsewhere).await?.is_ok() {
@@ -99,7 +105,7 @@ impl Session {
 
     /// Goes on with a command of a transaction that has not begun at a server.
     pub(super) async fn reach_with_begin(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
-        match self.bracket_in_backlog() {
+        match self.io.bracket_in_backlog(&self.state) {
             // Servers commit a transaction when another one begins: this one is empty.
             Some(Bracket::Begin) => self.state.past.remove(Past::BEGINS_LATER),
             Some(Bracket::End) => {
@@ -114,7 +120,7 @@ impl Session {
         }
         self.flight.begin().ahead = Ahead::Nothing;
         let reached = match self.go_to(decided.hostgroup(), Full::TryAgain).await? {
-            Ok(()) => self.say_begin().await?,
+            Ok(()) => say_begin(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?,
             Err(why) => Err(why),
         };
         match reached {
@@ -132,87 +138,6 @@ impl Session {
                 Err(self.unreached(why, decided).await)
             }
         }
-    }
-
-    /// Says the `BEGIN` that was answered here.
-    async fn say_begin(&mut self) -> Result<Result<(), AcquireError>, Ending> {
-        let text = self.packet_of(b"BEGIN");
-        let replies = match self.ask_server(&[(text, Answer::Result)]).await? {
-            Ok(replies) => replies,
-            Err(error) => return Ok(Err(AcquireError::Proxy(error))),
-        };
-        let refusal = replies.into_iter().find(|reply| reply.error().is_some());
-        Ok(refusal.map_or(Ok(()), |reply| {
-            Err(AcquireError::Server(reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec()))
-        }))
-    }
-
-    /// How the command in the backlog is done without a writer.
-    fn without_writer(&self, decided: &Decided) -> Without {
-        let account = &*self.state.account;
-        let session = self.links.session(&self.state);
-        let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
-        let writer = account.default_hostgroup;
-        if is_bound || account.listener.is_some() || decided.hostgroup() != writer {
-            return Without::Waits;
-        }
-        let routing = self.entry.worker.routing.borrow();
-        let routes = routing.routes();
-        let Some(reader) = routes.pairs.reader(writer).filter(|_| routes.split_on) else {
-            return Without::Waits;
-        };
-        let bracket = self.bracket_in_backlog();
-        if bracket == Some(Bracket::Begin) {
-            return if account.transaction_persistent { Without::Later } else { Without::Waits };
-        }
-        let is_for_reader = match decided.plan.statement() {
-            None => matches!(
-                self.io.command(self.state.identity.capabilities).map(|command| command.kind),
-                Some(Kind::InitDb | Kind::SetOption | Kind::ResetConnection | Kind::Statistics)
-            ),
-            Some(StatementKind::Set | StatementKind::Use) => {
-                let only_sets = decided.change.as_ref().is_some_and(|change| change.only_sets());
-                only_sets && decided.plan.effects.difference(OF_SETS).is_empty()
-            }
-            Some(StatementKind::Select) => {
-                !decided.plan.tables && decided.plan.effects.difference(Effects::SERVER).is_empty()
-            }
-            Some(StatementKind::Show) => {
-                session.autocommit && self.io.text_in_backlog(&self.state).is_some_and(is_shown_anywhere)
-            }
-            Some(StatementKind::Commit | StatementKind::Rollback) => {
-                let chains = self.state.settings().any(|(name, _)| name == COMPLETION_TYPE);
-                bracket == Some(Bracket::End) && !chains
-            }
-            Some(_) => false,
-        };
-        let works =
-            || self.entry.worker.shared.upstream.pool.works(reader, self.entry.worker.shared.uptime());
-        if is_for_reader && works() { Without::Reader(reader) } else { Without::Waits }
-    }
-
-    /// The plain statement in the backlog that begins or ends a transaction, if it is one.
-    fn bracket_in_backlog(&self) -> Option<Bracket> {
-        bracket(self.io.text_in_backlog(&self.state)?)
-    }
-
-    /// Whether the `BEGIN` with this text may be answered here, and be said in front of the first
-    /// statement that its transaction has at a server: nothing is bound to a server, no rule is
-    /// about it, and all of the transaction goes where it would go.
-    pub(super) fn may_begin_later(&self, text: &[u8]) -> bool {
-        let account = &*self.state.account;
-        let session = self.links.session(&self.state);
-        let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
-        let is_plain = bracket(text) == Some(Bracket::Begin)
-            && account.transaction_persistent
-            && account.listener.is_none()
-            && self.state.here == account.default_hostgroup
-            && !self.state.settings().any(|(name, _)| name == COMPLETION_TYPE);
-        if is_bound || !is_plain {
-            return false;
-        }
-        let decided = self.judge((text, true), None, false);
-        decided.target() == Some(account.default_hostgroup) && decided.orders.is_none()
     }
 
     /// Answers the `BEGIN` in the backlog, which is a command of this kind; the server gets it
@@ -248,6 +173,105 @@ impl Session {
             }
         }
         self.refuse_unserved(why).await.into()
+    }
+}
+
+/// Says the `BEGIN` that was answered here.
+async fn say_begin(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<Result<(), AcquireError>, Ending> {
+    let text = packet_of(state, b"BEGIN");
+    let replies = match ask_server(entry, state, links, flight, &[(text, Answer::Result)]).await? {
+        Ok(replies) => replies,
+        Err(error) => return Ok(Err(AcquireError::Proxy(error))),
+    };
+    let refusal = replies.into_iter().find(|reply| reply.error().is_some());
+    Ok(refusal.map_or(Ok(()), |reply| {
+        Err(AcquireError::Server(reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec()))
+    }))
+}
+
+/// How the command in the backlog is done without a writer.
+fn without_writer(
+    entry: &BookEntry,
+    io: &Io,
+    state: &SessionState,
+    links: &Links,
+    decided: &Decided,
+) -> Without {
+    let account = &*state.account;
+    let session = links.session(state);
+    let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
+    let writer = account.default_hostgroup;
+    if is_bound || account.listener.is_some() || decided.hostgroup() != writer {
+        return Without::Waits;
+    }
+    let routing = entry.worker.routing.borrow();
+    let routes = routing.routes();
+    let Some(reader) = routes.pairs.reader(writer).filter(|_| routes.split_on) else {
+        return Without::Waits;
+    };
+    let bracket = io.bracket_in_backlog(state);
+    if bracket == Some(Bracket::Begin) {
+        return if account.transaction_persistent { Without::Later } else { Without::Waits };
+    }
+    let is_for_reader = match decided.plan.statement() {
+        None => matches!(
+            io.command(state.identity.capabilities).map(|command| command.kind),
+            Some(Kind::InitDb | Kind::SetOption | Kind::ResetConnection | Kind::Statistics)
+        ),
+        Some(StatementKind::Set | StatementKind::Use) => {
+            let only_sets = decided.change.as_ref().is_some_and(|change| change.only_sets());
+            only_sets && decided.plan.effects.difference(OF_SETS).is_empty()
+        }
+        Some(StatementKind::Select) => {
+            !decided.plan.tables && decided.plan.effects.difference(Effects::SERVER).is_empty()
+        }
+        Some(StatementKind::Show) => {
+            session.autocommit && io.text_in_backlog(state).is_some_and(is_shown_anywhere)
+        }
+        Some(StatementKind::Commit | StatementKind::Rollback) => {
+            let chains = state.settings().any(|(name, _)| name == COMPLETION_TYPE);
+            bracket == Some(Bracket::End) && !chains
+        }
+        Some(_) => false,
+    };
+    let works = || entry.worker.shared.upstream.pool.works(reader, entry.worker.shared.uptime());
+    if is_for_reader && works() { Without::Reader(reader) } else { Without::Waits }
+}
+
+/// Whether the `BEGIN` with this text may be answered here, and be said in front of the first
+/// statement that its transaction has at a server: nothing is bound to a server, no rule is
+/// about it, and all of the transaction goes where it would go.
+pub(super) fn may_begin_later(
+    entry: &BookEntry,
+    io: &Io,
+    state: &SessionState,
+    links: &Links,
+    text: &[u8],
+) -> bool {
+    let account = &*state.account;
+    let session = links.session(state);
+    let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
+    let is_plain = bracket(text) == Some(Bracket::Begin)
+        && account.transaction_persistent
+        && account.listener.is_none()
+        && state.here == account.default_hostgroup
+        && !state.settings().any(|(name, _)| name == COMPLETION_TYPE);
+    if is_bound || !is_plain {
+        return false;
+    }
+    let decided = judge(entry, io, state, links, (text, true), None, false);
+    decided.target() == Some(account.default_hostgroup) && decided.orders.is_none()
+}
+
+impl Io {
+    /// The plain statement in the backlog that begins or ends a transaction, if it is one.
+    fn bracket_in_backlog(&self, state: &SessionState) -> Option<Bracket> {
+        bracket(self.text_in_backlog(state)?)
     }
 }
 

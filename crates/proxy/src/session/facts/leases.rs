@@ -2,14 +2,19 @@
 
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use crate::kill::clean_up;
 use crate::session::facts::endings::{interrupted, told};
+use crate::session::facts::orders::shot;
+use crate::session::flight::Flight;
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::sock::Input;
+use crate::statement::Kill;
 use crate::worker::BookEntry;
 use session::link::Loss;
 use std::task::Context;
 use std::task::Poll;
+use tokio::task::spawn_local;
 use upstream::Connection;
 use upstream::part;
 use wire::StatusFlags;
@@ -148,3 +153,39 @@ pub(in crate::session) fn lose_backend(entry: &BookEntry, state: &mut SessionSta
 /// The status flags that follow from what a session has set: they do not end with a connection.
 pub(in crate::session) const OF_SESSION: StatusFlags =
     StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);
+
+/// The connection was taken over with a command that was sent already, and now something else
+/// has to be done first.
+pub(in crate::session) fn leave_batch(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) {
+    if links.is_awaited() {
+        if let Some(flight) = flight.as_mut() {
+            flight.batched = None;
+        }
+        lose_backend(entry, state, links);
+    }
+}
+
+/// Sees to it that the statement of a client that has vanished does not run on.
+pub(in crate::session) fn leave_nothing_running(entry: &BookEntry, state: &SessionState, links: &mut Links) {
+    if entry.control.statement().is_some() {
+        clean_up_behind(entry, state, links);
+    }
+}
+
+/// The same where something does run.
+pub(in crate::session) fn clean_up_behind(entry: &BookEntry, state: &SessionState, links: &mut Links) {
+    if !entry.worker.settings().variables.kill_backend_connection_when_disconnect {
+        return;
+    }
+    let Some(backend) = links.in_use.take() else { return };
+    if let Some(shot) =
+        shot(&entry.worker, state, &backend, Kill::connection(state.identity.connection_id), None)
+    {
+        spawn_local(clean_up(shot, backend));
+    }
+}

@@ -4,11 +4,13 @@ use crate::session::decided::Decided;
 use crate::session::facts::cache::tables_of;
 use crate::session::flight::Flight;
 use crate::session::links::Links;
+use crate::session::relations::defines;
 use crate::session::state::{Past, SessionState};
-use crate::worker::BookEntry;
+use crate::worker::{BookEntry, Worker};
 use cache::Scope;
 use cache::Writing;
 use command::Command;
+use route::StatementPlan;
 use sql::StatementKind;
 use sql::shape::Effects;
 use wire::command::Kind;
@@ -69,3 +71,181 @@ pub(in crate::session) fn add_write(entry: &BookEntry, flight: &mut Flight) {
     let write = Writing::of_rows(&entry.worker.shared.cache, scope);
     flight.begin().taps.add_write(write);
 }
+
+/// A statement is being sent: as long as it runs, answers that it may change are not given.
+#[inline]
+pub(in crate::session) fn note_write(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &Links,
+    flight: &mut Flight,
+    command: Command<'_>,
+    decided: &Decided,
+) {
+    if may_write(decided.plan) {
+        begin_write(entry, state, links, flight, command, decided);
+    }
+}
+
+#[cold]
+pub(in crate::session) fn begin_write(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &Links,
+    flight: &mut Flight,
+    command: Command<'_>,
+    decided: &Decided,
+) {
+    let plan = decided.plan;
+    // Transactions are known from their beginning, also if answers are cached from now on only.
+    let may_be_open =
+        state.in_transaction() || state.past.contains(Past::UNSURE) || links.open_elsewhere().is_some();
+    if links.pipelined.is_empty() && !may_be_open {
+        if state.past.contains(Past::WROTE) {
+            entry.worker.cached.written.borrow_mut().remove(&entry.control.id());
+        }
+        state.past.remove(Past::WROTE);
+    }
+    if plan.effects.intersects(WRITES) || plan.kind == StatementKind::Xa {
+        note_written(entry, state, links, command, decided);
+    }
+    if plan.effects.intersects(Effects::COMMITS) && defines(state.text_of(command)) {
+        let defining = entry.worker.shared.definitions.begin();
+        flight.begin().taps.set_defining(defining);
+    }
+    if !entry.worker.shared.cache.watches_writes() {
+        state.past.insert(Past::UNWATCHED);
+        return;
+    }
+    if state.past.contains(Past::WROTE) {
+        add_write(entry, flight);
+    }
+    if let Some(changes) = begin_definition(&entry.worker, state, command, decided) {
+        flight.begin().taps.add_write(changes);
+    }
+}
+
+/// Whether something may be changed by a statement, or become visible to others.
+pub(in crate::session) const fn may_write(plan: StatementPlan) -> bool {
+    // A COMMIT may be behind the first of several statements.
+    plan.several
+        || !matches!(plan.kind, StatementKind::Select | StatementKind::Show)
+        || plan.effects.intersects(WRITES)
+}
+
+/// What may change rows.
+pub(in crate::session) const WRITES: Effects =
+    Effects::WRITES.union(Effects::UNKNOWN).union(Effects::FUNCTION);
+
+/// Adds what a statement writes to what the open transaction has written.
+pub(in crate::session) fn note_written(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &Links,
+    command: Command<'_>,
+    decided: &Decided,
+) {
+    let is_first = !state.past.contains(Past::WROTE);
+    let tables =
+        entry.worker.shared.cache.watches_tables().then(|| written(entry, state, links, command, decided));
+    let tables = tables.flatten();
+    if decided.plan.kind.is_select() && tables.as_ref().is_some_and(Vec::is_empty) {
+        // Views that it reads call nothing.
+        return;
+    }
+    state.past.insert(Past::WROTE);
+    let (mut written, id) = (entry.worker.cached.written.borrow_mut(), entry.control.id());
+    let before = written.remove(&id).or(is_first.then(Vec::new));
+    if let Some((mut all, tables)) = before.zip(tables) {
+        for table in tables {
+            if !all.contains(&table) {
+                all.push(table);
+            }
+        }
+        if all.len() <= WRITTEN_MAX {
+            written.insert(id, all);
+        }
+    }
+}
+
+/// What a statement does to definitions and privileges, if it may.
+pub(in crate::session) fn begin_definition(
+    worker: &Worker,
+    state: &mut SessionState,
+    command: Command<'_>,
+    decided: &Decided,
+) -> Option<Writing> {
+    let plan = decided.plan;
+    let text = state.text_of(command);
+    let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    // What comes from a variable may be anything; values of an EXECUTE are none of that.
+    let is_text =
+        plan.kind == StatementKind::Prepare || plan.kind == StatementKind::Execute && has(b"immediate");
+    let may_name = OF_PRIVILEGES.into_iter().any(has) || is_text && has(b"@");
+    let cache = &worker.shared.cache;
+    let changes = if changes_privileges(worker, state, plan, text, may_name, decided) {
+        Some(Writing::of_privileges(cache))
+    } else if may_define(plan) {
+        Some(Writing::of_definitions(cache))
+    } else {
+        None
+    };
+    if plan.kind == StatementKind::Prepare && may_name {
+        state.past.insert(Past::PREPARED_PRIVILEGES);
+    }
+    changes
+}
+
+/// Whether a statement may change what accounts may read.
+/// `may_name`: it has words of statements about privileges.
+pub(in crate::session) fn changes_privileges(
+    worker: &Worker,
+    state: &SessionState,
+    plan: StatementPlan,
+    text: &[u8],
+    may_name: bool,
+    decided: &Decided,
+) -> bool {
+    use StatementKind as Of;
+    let is_server = |schema: &[u8]| schema.eq_ignore_ascii_case(b"mysql");
+    let writes_there = || {
+        let tables = tables_of(worker, text, decided);
+        tables
+            .writes
+            .iter()
+            .any(|table| is_server(table.schema.as_deref().map_or(state.caller.schema(), str::as_bytes)))
+    };
+    match plan.kind {
+        Of::Grant
+        | Of::Revoke
+        | Of::CreateUser
+        | Of::DropUser
+        | Of::CreateView
+        | Of::AlterView
+        | Of::DropView
+        | Of::Define
+        | Of::Flush => true,
+        // `SET DEFAULT ROLE`, `SET GLOBAL mandatory_roles`.
+        Of::Set => may_name && plan.effects.contains(Effects::WRITES),
+        Of::Execute => may_name || state.past.contains(Past::PREPARED_PRIVILEGES),
+        _ if plan.several || plan.effects.contains(Effects::UNKNOWN) => may_name,
+        _ => plan.effects.contains(Effects::WRITES) && writes_there(),
+    }
+}
+
+/// Whether a statement may change a definition.
+pub(in crate::session) const fn may_define(plan: StatementPlan) -> bool {
+    use StatementKind as Of;
+    // They commit, and define nothing.
+    let commits_only =
+        !plan.several && matches!(plan.kind, Of::Set | Of::LockTable | Of::UnlockTables | Of::TruncateTable);
+    plan.effects.intersects(Effects::UNKNOWN) || plan.effects.intersects(Effects::COMMITS) && !commits_only
+}
+
+/// Words of statements that change privileges, in texts of which no more is known.
+pub(in crate::session) const OF_PRIVILEGES: [&[u8]; 6] =
+    [b"grant", b"revoke", b"user", b"role", b"privileges", b"view"];
+
+/// Tables that a transaction is known to have written, at most. One with more counts as a write to
+/// all tables.
+pub(in crate::session) const WRITTEN_MAX: usize = 64;

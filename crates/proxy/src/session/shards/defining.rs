@@ -16,8 +16,13 @@ use crate::error::ClientError;
 use crate::gates::TableName;
 use crate::session::Session;
 use crate::session::facts::orders::killed_here;
+use crate::session::facts::replies::write_to_client;
+use crate::session::io::Io;
+use crate::session::links::Links;
 use crate::session::phase::Phase;
+use crate::session::state::SessionState;
 use crate::state::SCHEMA;
+use crate::worker::BookEntry;
 use observe::running::Measured;
 use scatter::Scatter as Replies;
 use scatter::{Kind as Replied, Relay, Source};
@@ -55,7 +60,7 @@ impl Session {
         let seq = self.skip_command().await?;
         self.entry.begin_running(Measured::plain(command.kind), &command.text);
         let mut replies = Vec::new();
-        let mut is_refused = false;
+        let (mut is_refused, mut is_over) = (false, true);
         for (number, branch) in branches.iter().enumerate() {
             running.note(number, State::Asked, "").await;
             let reply = if killed_here(&self.entry.control, self.state.identity.capabilities, true)? {
@@ -70,17 +75,26 @@ impl Session {
             if let Some(error) = error {
                 is_refused = true;
                 running.note(number, State::Failed, &told(&error)).await;
-                if number > 0 || self.is_in_doubt(&error, &running).await? {
-                    drop(running);
-                } else {
-                    running.end().await;
-                }
-                return self.give_definition(seq, (&branches, &replies), is_refused).await;
+                is_over = number == 0 && !self.is_in_doubt(&error, &running).await?;
+                break;
             }
             running.note(number, State::Done, "").await;
         }
-        running.end().await;
-        self.give_definition(seq, (&branches, &replies), is_refused).await
+        if is_over {
+            running.end().await;
+        } else {
+            drop(running);
+        }
+        give_definition(
+            &self.entry,
+            &mut self.io,
+            &mut self.state,
+            &mut self.links,
+            seq,
+            (&branches, &replies),
+            is_refused,
+        )
+        .await
     }
 
     /// Whether the first node may have executed a definition that was answered with an error.
@@ -132,44 +146,46 @@ impl Session {
         let reply = self.ask_at(hostgroup, text.as_bytes()).await?;
         Ok(fingerprint(crate::inspection::read(&reply).as_ref()))
     }
+}
 
-    /// Gives the client one reply out of those of nodes.
-    async fn give_definition(
-        &mut self,
-        seq: u8,
-        (branches, replies): (&[Branch], &[Vec<u8>]),
-        is_refused: bool,
-    ) -> Result<Phase, Ending> {
-        let source = |(session, branch): (usize, &Branch)| Source {
-            hostgroup: branch.hostgroup,
-            session,
-            names: self.entry.worker.names_at(branch.hostgroup),
-            rows: Vec::new(),
-        };
-        let sources: Vec<_> = branches.iter().take(replies.len()).enumerate().map(source).collect();
-        let mut merged =
-            Replies::new(plain_reply(&self.entry.worker, &self.state, Replied::Result, seq), sources);
-        for (number, reply) in replies.iter().enumerate() {
-            merged.feed(number, reply);
-            merged.close(number);
-        }
-        let mut packets = Vec::new();
-        merged.drain(&mut packets);
-        self.write_to_client(&packets).await?;
-        self.entry.end_running(&self.links);
-        let last = replies.len().checked_sub(1).and_then(|last| branches.get(last));
-        self.links.note_scattered(
-            &mut self.state,
-            &Relay::new(merged),
-            last.map_or(0, |branch| branch.hostgroup),
-            branches.len(),
-        );
-        if is_refused && let Some(branch) = last {
-            // Diagnostics are those of the node that has refused it.
-            self.links.away.role.shards().last = Place::Shard(branch.hostgroup);
-        }
-        Ok(Phase::Over)
+/// Gives the client one reply out of those of nodes.
+async fn give_definition(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &mut SessionState,
+    links: &mut Links,
+    seq: u8,
+    (branches, replies): (&[Branch], &[Vec<u8>]),
+    is_refused: bool,
+) -> Result<Phase, Ending> {
+    let source = |(session, branch): (usize, &Branch)| Source {
+        hostgroup: branch.hostgroup,
+        session,
+        names: entry.worker.names_at(branch.hostgroup),
+        rows: Vec::new(),
+    };
+    let sources: Vec<_> = branches.iter().take(replies.len()).enumerate().map(source).collect();
+    let mut merged = Replies::new(plain_reply(&entry.worker, state, Replied::Result, seq), sources);
+    for (number, reply) in replies.iter().enumerate() {
+        merged.feed(number, reply);
+        merged.close(number);
     }
+    let mut packets = Vec::new();
+    merged.drain(&mut packets);
+    write_to_client(entry, io, state, &packets).await?;
+    entry.end_running(links);
+    let last = replies.len().checked_sub(1).and_then(|last| branches.get(last));
+    links.note_scattered(
+        state,
+        &Relay::new(merged),
+        last.map_or(0, |branch| branch.hostgroup),
+        branches.len(),
+    );
+    if is_refused && let Some(branch) = last {
+        // Diagnostics are those of the node that has refused it.
+        links.away.role.shards().last = Place::Shard(branch.hostgroup);
+    }
+    Ok(Phase::Over)
 }
 
 /// The refusal of a statement on a table whose definition has stopped.

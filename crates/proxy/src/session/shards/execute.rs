@@ -16,6 +16,7 @@ use super::values::values;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
+use crate::session::facts::shown::measure_own;
 use crate::session::links::Links;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
@@ -237,7 +238,7 @@ impl Session {
     }
 
     async fn close_at_shards(&mut self, id: u32) -> Result<Phase, Ending> {
-        self.measure_own(Kind::StmtClose);
+        measure_own(&self.entry, &self.io, &self.state, &self.flight, Kind::StmtClose);
         self.skip_command().await?;
         let sites = self.links.away.role.shards().statements.remove(id).map(|statement| statement.sites);
         for site in sites.unwrap_or_default() {

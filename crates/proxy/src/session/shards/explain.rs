@@ -5,9 +5,11 @@ use route::{Explanation, Step};
 
 use super::command::Command;
 use super::facts::read_settings;
+use super::plan::with_request;
 use crate::ending::Ending;
 use crate::session::Session;
 use crate::session::facts::places::circumstances;
+use crate::session::tell::{explain_backlog, explain_text};
 
 impl Session {
     /// Writes down where the statement in the backlog goes that begins `from` bytes behind the
@@ -23,26 +25,35 @@ impl Session {
         let what = self.entry.worker.routing.borrow_mut().look(&text, self.state.reading());
         let command = Command::query(payload, text, what);
         let Some((plan, rows)) = self.explained(&command).await? else {
-            return Ok(self.explain_backlog(from));
+            return Ok(explain_backlog(&self.entry, &self.io, &self.state, &self.links, from));
         };
         let mut explanation = match &plan {
-            Plan::Home => self.explain_backlog(from),
+            Plan::Home => explain_backlog(&self.entry, &self.io, &self.state, &self.links, from),
             Plan::One(branch) => {
                 let inner = self.take_inner(branch.hostgroup);
                 let text = branch.text.as_deref().unwrap_or(&command.text);
                 let session = inner.session.links.session(&inner.session.state);
                 let at =
                     circumstances(&inner.session.entry.worker, &inner.session.state, &session, None, false);
-                let explanation = inner.session.explain_text(text, true, &at);
+                let explanation = explain_text(
+                    &inner.session.entry,
+                    &inner.session.state,
+                    &inner.session.links,
+                    text,
+                    true,
+                    &at,
+                );
                 self.links.put_inner(inner);
                 explanation
             }
-            _ => self.explain_backlog(from).map(|mut explanation| {
-                explanation.steps.retain(|step| {
-                    matches!(step, Step::Session { .. } | Step::Digest { .. } | Step::Shape { .. })
-                });
-                explanation
-            }),
+            _ => explain_backlog(&self.entry, &self.io, &self.state, &self.links, from).map(
+                |mut explanation| {
+                    explanation.steps.retain(|step| {
+                        matches!(step, Step::Session { .. } | Step::Digest { .. } | Step::Shape { .. })
+                    });
+                    explanation
+                },
+            ),
         };
         if let Some(explanation) = &mut explanation {
             explanation.steps.splice(..0, rows.into_iter().map(Step::Shards));
@@ -61,7 +72,7 @@ impl Session {
         let mut tree = self.entry.worker.shards.take_tree();
         let explained = if tree.read(&command.text, &read).is_ok() {
             self.learn_definitions(command, &tree, layout).await?;
-            self.with_request((command, &tree), read, layout, &[], |request, asker| {
+            with_request(&self.entry, &self.state, (command, &tree), read, layout, &[], |request, asker| {
                 let plan = match planner::seen::seen(request, asker) {
                     Some(seen) => seen.plan,
                     None => planner::plan::plan(request),

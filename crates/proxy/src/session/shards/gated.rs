@@ -11,7 +11,11 @@ use crate::error::ClientError;
 use crate::gates::{Gates, Pass, TableName};
 use crate::session::Session;
 use crate::session::facts::orders::while_waiting;
+use crate::session::io::Io;
+use crate::session::links::Links;
 use crate::session::phase::Phase;
+use crate::session::state::SessionState;
+use crate::worker::BookEntry;
 
 /// Why a command does not run behind a gate.
 pub(super) enum Barred {
@@ -22,32 +26,6 @@ pub(super) enum Barred {
 }
 
 impl Session {
-    /// Waits until a command may run that names these tables.
-    pub(super) async fn pass_gates<'g>(
-        &mut self,
-        gates: &'g Gates,
-        tables: Vec<TableName>,
-        defines: bool,
-    ) -> Result<Result<Pass<'g>, Barred>, Ending> {
-        let longest = self.entry.worker.settings().variables.connect_timeout_server_max;
-        let waiting = pin!(timeout(longest, pass(gates, tables, defines)));
-        let passed =
-            while_waiting(&self.entry.control, &mut self.io.sock, self.state.identity.capabilities, waiting)
-                .await?;
-        let pass = match passed {
-            Some(Ok(pass)) => pass,
-            None => return Ok(Err(Barred::Refused(ClientError::Interrupted))),
-            Some(Err(_)) => {
-                let part = "a statement and a definition of its tables at once";
-                let error = ClientError::not_sharded(part, "the one before has not ended in time");
-                return Ok(Err(Barred::Refused(error)));
-            }
-        };
-        let defined = self.entry.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
-        let is_outdated = !defines && self.links.away.role.shards().planned_at != defined;
-        Ok(if is_outdated { Err(Barred::Outdated) } else { Ok(pass) })
-    }
-
     /// What follows for a command in the backlog: [`Phase::Sharded`] if it is to be planned again.
     pub(super) async fn is_barred(&mut self, kind: Kind, barred: Barred) -> Result<Phase, Ending> {
         match barred {
@@ -55,6 +33,33 @@ impl Session {
             Barred::Outdated => Ok(Phase::Sharded(kind)),
         }
     }
+}
+
+/// Waits until a command may run that names these tables.
+pub(super) async fn pass_gates<'g>(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &SessionState,
+    links: &mut Links,
+    gates: &'g Gates,
+    tables: Vec<TableName>,
+    defines: bool,
+) -> Result<Result<Pass<'g>, Barred>, Ending> {
+    let longest = entry.worker.settings().variables.connect_timeout_server_max;
+    let waiting = pin!(timeout(longest, pass(gates, tables, defines)));
+    let passed = while_waiting(&entry.control, &mut io.sock, state.identity.capabilities, waiting).await?;
+    let pass = match passed {
+        Some(Ok(pass)) => pass,
+        None => return Ok(Err(Barred::Refused(ClientError::Interrupted))),
+        Some(Err(_)) => {
+            let part = "a statement and a definition of its tables at once";
+            let error = ClientError::not_sharded(part, "the one before has not ended in time");
+            return Ok(Err(Barred::Refused(error)));
+        }
+    };
+    let defined = entry.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
+    let is_outdated = !defines && links.away.role.shards().planned_at != defined;
+    Ok(if is_outdated { Err(Barred::Outdated) } else { Ok(pass) })
 }
 
 /// Waits until a command may run that names these tables.

@@ -17,9 +17,9 @@ use super::role::{Place, Role};
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::invariant::broken;
-use crate::session::Session;
 use crate::session::io::Io;
 use crate::session::phase::Phase;
+use crate::session::{Session, end_of};
 use crate::sock::Sock;
 use crate::state::Settings;
 use scatter::capabilities_at_shards;
@@ -140,7 +140,9 @@ impl Session {
         // Boxed: an outer session that is asked runs within its own phases.
         let ended = match Box::pin(self.run_phases(Phase::Reading)).await {
             Ok(()) => Ok(()),
-            Err(ending) => Err(Box::pin(self.end_of(ending)).await),
+            Err(ending) => {
+                Err(Box::pin(end_of(&self.entry, &mut self.io, &self.state, &mut self.links, ending)).await)
+            }
         };
         if let Some(own) = own {
             self.links.away.role = own;

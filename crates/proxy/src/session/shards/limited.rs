@@ -18,8 +18,10 @@ use wire::{Capabilities, Codec as _};
 use super::command::Command;
 use super::execute::packets_for;
 use super::facts::{depends_on_time, has_one_connection, payload_of, refused_scatter, what};
+use super::gated::pass_gates;
 use super::many::Ended;
 use super::moment::Moment;
+use super::relaying::relay_scatter;
 use super::runners::{Runners, Unit};
 use super::scattered::Scattered;
 use crate::ending::Ending;
@@ -53,7 +55,17 @@ impl Session {
         let moment =
             depends_on_time(&self.entry.worker, &self.state, command.what, &tables).then(Moment::now);
         let shared = Arc::clone(&self.entry.worker.shared);
-        let _pass = match self.pass_gates(&shared.gates, tables, false).await? {
+        let _pass = match pass_gates(
+            &self.entry,
+            &mut self.io,
+            &self.state,
+            &mut self.links,
+            &shared.gates,
+            tables,
+            false,
+        )
+        .await?
+        {
             Ok(pass) => pass,
             Err(barred) => return self.is_barred(command.kind, barred).await,
         };
@@ -95,7 +107,7 @@ impl Session {
             Relay::keeping(Replies::new(what, std::mem::take(&mut runners.sources)), KEYS_BYTES_MAX);
         self.entry.begin_running(Measured::plain(command.kind), &command.text);
         self.entry.control.begin_statement();
-        self.relay_scatter(&mut relay, runners, true).await?;
+        relay_scatter(&self.entry, &mut self.io, &self.state, &mut relay, runners, true).await?;
         self.entry.control.end_statement();
         self.entry.end_running(&self.links);
         let warnings = match relay.scatter().over().map(|over| over.outcome.end) {

@@ -37,10 +37,15 @@ use scatter::Relay;
 use scatter::Scatter as Replies;
 
 use super::facts::{depends_on_time, has_one_connection, poll_killed, refused_scatter, what};
+use super::gated::pass_gates;
+use super::relaying::relay_runs;
 use crate::session::facts::endings::{interrupted, unreadable};
+use crate::session::facts::replies::reply_error;
+use crate::session::io::Io;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
-use crate::worker::Worker;
+use crate::sock::Sock;
+use crate::worker::{BookEntry, Worker};
 use feeds::Feeds;
 use file::File;
 use splitting::Splitting;
@@ -65,7 +70,17 @@ impl Session {
         // A file streams to all copies at once. What else changes them in this process waits: it
         // would come to them in another order.
         let is_alone = load.counts == Counts::Same;
-        let _pass = match self.pass_gates(&shared.gates, tables, is_alone).await? {
+        let _pass = match pass_gates(
+            &self.entry,
+            &mut self.io,
+            &self.state,
+            &mut self.links,
+            &shared.gates,
+            tables,
+            is_alone,
+        )
+        .await?
+        {
             Ok(pass) => pass,
             Err(barred) => return self.is_barred(command.kind, barred).await,
         };
@@ -116,22 +131,17 @@ impl Session {
     ) -> Result<Phase, Ending> {
         let seq = self.skip_command().await?;
         self.entry.begin_running(Measured::plain(command.kind), &command.text);
-        let mut loading = Loading {
-            file: File::new(seq),
-            feeds: Feeds::new(std::mem::take(&mut runners.sockets)),
-            splitting: Splitting::new(load),
-            step: Step::Asking,
-            is_killed: false,
-        };
-        let (first, branches) =
-            (load.branches.first().map_or(0, |branch| branch.hostgroup), load.branches.len());
+        let mut loading = Loading::new(seq, load, std::mem::take(&mut runners.sockets));
+        let first = load.branches.first().map_or(0, |branch| branch.hostgroup);
         let sources = std::mem::take(&mut runners.sources);
         let controls = runners.controls();
         self.entry.control.begin_statement();
         let unit = runners.unit;
         let (relay, is_killed) = {
             let mut runs: Vec<_> = runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
-            let uploaded = self.split_file(&mut loading, &mut runs, &controls).await;
+            let split =
+                split_file(&self.entry, &mut self.io, &self.state, &mut loading, &mut runs, &controls);
+            let uploaded = split.await;
             let seq = loading.file.next_seq();
             let mut replies =
                 Replies::new(what(&self.entry.worker, &self.state, command, scattered, seq), sources);
@@ -140,7 +150,9 @@ impl Session {
             let mut relay = Relay::holding(replies);
             let is_killed = match uploaded {
                 Ok(is_killed) if !is_killed => {
-                    self.relay_runs(&mut relay, (&mut runs, &controls), (sockets, None), true).await?;
+                    let (runs, sockets) = ((&mut runs[..], &controls[..]), (sockets, None));
+                    relay_runs(&self.entry, &mut self.io, &self.state, &mut relay, runs, sockets, true)
+                        .await?;
                     is_killed
                 }
                 other => {
@@ -162,7 +174,7 @@ impl Session {
             let ended = Ended {
                 seq,
                 first,
-                branches,
+                branches: load.branches.len(),
                 may_set_id: false,
                 made: None,
                 is_killed,
@@ -172,7 +184,7 @@ impl Session {
             return self.conclude(runners, relay, ended).await;
         };
         runners.end_unit(false).await?;
-        self.reply_error(seq, &error).await?;
+        reply_error(&self.entry, &mut self.io, &mut self.state, seq, &error).await?;
         self.entry.answered_here(&self.links, error.code());
         self.put_runners(runners).await?;
         Ok(Phase::Over)
@@ -188,88 +200,91 @@ impl Session {
         let Some((layout, ids)) = settings.shards.as_deref().zip(load.ids(largest)) else { return Ok(None) };
         Ok(self.raise_ids(layout, &ids).await?.err())
     }
+}
 
-    /// Moves the client's file to the shards. Whether the statement was killed meanwhile.
-    async fn split_file(
-        &mut self,
-        loading: &mut Loading<'_>,
-        runs: &mut [Option<Run<'_>>],
-        controls: &[Rc<Control>],
-    ) -> Result<bool, Ending> {
-        let uploaded = poll_fn(|cx| {
-            poll_all(runs, cx);
-            if poll_killed(&self.entry.control, &mut self.io, &self.state, cx)? {
-                loading.is_killed = true;
-                // A shard that waits takes nothing of the file.
-                for control in controls {
-                    control.interrupt();
-                }
-            }
-            if loading.is_killed {
-                if matches!(loading.step, Step::Asking | Step::Ending) {
-                    return Poll::Ready(Ok(true));
-                }
-                // A client that sends a file hears nothing before its end.
-                loading.splitting.stop();
-            }
-            self.poll_split(cx, loading).map_ok(|()| loading.is_killed)
-        })
-        .await;
-        self.entry.control.set_busy();
-        uploaded
-    }
-
-    fn poll_split(&mut self, cx: &mut Context<'_>, loading: &mut Loading<'_>) -> Poll<Result<(), Ending>> {
-        let worker = Rc::clone(&self.entry.worker);
-        for _ in 0..FILLS_PER_TURN {
-            match &mut loading.step {
-                Step::Asking => {
-                    ready!(loading.feeds.poll_asked(cx));
-                    loading.step = loading.question();
-                }
-                Step::Question { packet, sent } => {
-                    while let Some(rest) = packet.get(*sent..).filter(|rest| !rest.is_empty()) {
-                        match ready!(self.io.sock.poll_write(cx, rest))? {
-                            0 => return Poll::Ready(Err(Ending::ClientLeft)),
-                            bytes => *sent += bytes,
-                        }
-                    }
-                    ready!(self.io.sock.poll_flush(cx))?;
-                    // While the client sends it has as much time as an idle one.
-                    self.entry.set_slow();
-                    loading.step = Step::Sending;
-                }
-                Step::Sending => {
-                    ready!(loading.feeds.poll_room(cx));
-                    if self.io.backlog.is_empty() {
-                        let seq = loading.file.next_seq();
-                        ready!(self.io.poll_more(cx, &worker.net.scratch))
-                            .map_err(|error| unreadable(&self.entry, &self.state, &error, seq))?;
-                        self.entry.set_slow();
-                    }
-                    let input = std::mem::take(&mut self.io.backlog);
-                    let later = loading.take(&input).map_err(|error| {
-                        interrupted(
-                            &self.entry,
-                            &self.state,
-                            &ClientError::malformed(error),
-                            loading.file.next_seq(),
-                        )
-                    })?;
-                    self.io.backlog.extend_from_slice(later);
-                    if loading.file.has_ended() {
-                        loading.splitting.end(&mut loading.feeds);
-                        loading.feeds.end();
-                        loading.step = Step::Ending;
-                    }
-                }
-                Step::Ending => return loading.feeds.poll_sent(cx).map(Ok),
+/// Moves the client's file to the shards. Whether the statement was killed meanwhile.
+async fn split_file(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &SessionState,
+    loading: &mut Loading<'_>,
+    runs: &mut [Option<Run<'_>>],
+    controls: &[Rc<Control>],
+) -> Result<bool, Ending> {
+    let uploaded = poll_fn(|cx| {
+        poll_all(runs, cx);
+        if poll_killed(&entry.control, io, state, cx)? {
+            loading.is_killed = true;
+            // A shard that waits takes nothing of the file.
+            for control in controls {
+                control.interrupt();
             }
         }
-        // There may be more: let others run first, then come back.
-        cx.waker().wake_by_ref();
-        Poll::Pending
+        if loading.is_killed {
+            if matches!(loading.step, Step::Asking | Step::Ending) {
+                return Poll::Ready(Ok(true));
+            }
+            // A client that sends a file hears nothing before its end.
+            loading.splitting.stop();
+        }
+        poll_split(entry, io, state, cx, loading).map_ok(|()| loading.is_killed)
+    })
+    .await;
+    entry.control.set_busy();
+    uploaded
+}
+
+fn poll_split(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &SessionState,
+    cx: &mut Context<'_>,
+    loading: &mut Loading<'_>,
+) -> Poll<Result<(), Ending>> {
+    let worker = Rc::clone(&entry.worker);
+    for _ in 0..FILLS_PER_TURN {
+        match &mut loading.step {
+            Step::Asking => {
+                ready!(loading.feeds.poll_asked(cx));
+                loading.step = loading.question();
+            }
+            Step::Question { packet, sent } => {
+                while let Some(rest) = packet.get(*sent..).filter(|rest| !rest.is_empty()) {
+                    match ready!(io.sock.poll_write(cx, rest))? {
+                        0 => return Poll::Ready(Err(Ending::ClientLeft)),
+                        bytes => *sent += bytes,
+                    }
+                }
+                ready!(io.sock.poll_flush(cx))?;
+                // While the client sends it has as much time as an idle one.
+                entry.set_slow();
+                loading.step = Step::Sending;
+            }
+            Step::Sending => {
+                ready!(loading.feeds.poll_room(cx));
+                if io.backlog.is_empty() {
+                    let seq = loading.file.next_seq();
+                    ready!(io.poll_more(cx, &worker.net.scratch))
+                        .map_err(|error| unreadable(entry, state, &error, seq))?;
+                    entry.set_slow();
+                }
+                let input = std::mem::take(&mut io.backlog);
+                let later = loading.take(&input).map_err(|error| {
+                    interrupted(entry, state, &ClientError::malformed(error), loading.file.next_seq())
+                })?;
+                io.backlog.extend_from_slice(later);
+                if loading.file.has_ended() {
+                    loading.splitting.end(&mut loading.feeds);
+                    loading.feeds.end();
+                    loading.step = Step::Ending;
+                }
+            }
+            Step::Ending => return loading.feeds.poll_sent(cx).map(Ok),
+        }
     }
+    // There may be more: let others run first, then come back.
+    cx.waker().wake_by_ref();
+    Poll::Pending
 }
 
 /// Why a file is not loaded in the state that the session is in.
@@ -298,6 +313,14 @@ struct Loading<'a> {
     splitting: Splitting<'a>,
     step: Step,
     is_killed: bool,
+}
+
+impl<'a> Loading<'a> {
+    /// Nothing is read yet. Shards are fed through these sockets.
+    fn new(seq: u8, load: &'a Load, sockets: Vec<Sock>) -> Self {
+        let (file, feeds) = (File::new(seq), Feeds::new(sockets));
+        Self { file, feeds, splitting: Splitting::new(load), step: Step::Asking, is_killed: false }
+    }
 }
 
 /// How far the file has come.

@@ -19,14 +19,17 @@ use super::super::state::SessionState;
 use super::command::Command;
 use super::execute::packets_for;
 use super::facts::{has_one_connection, refused_scatter, what};
+use super::gated::pass_gates;
 use super::inner::BUFFER_BYTES;
 use super::moment::Moment;
+use super::relaying::relay_scatter;
 use super::role::Place;
 use super::runners::{Opening, Runner, Runners, Unit};
 use super::scattered::Scattered;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
+use crate::session::facts::replies::{reply, reply_error};
 use crate::session::io::Io;
 use crate::session::phase::Phase;
 use crate::sock::Sock;
@@ -72,7 +75,17 @@ impl Session {
         }
         let defined =
             scattered.is_definition.then(|| tables.clone()).filter(|_| scattered.branches.len() > 1);
-        let _pass = match self.pass_gates(&shared.gates, tables, command.defines()).await? {
+        let _pass = match pass_gates(
+            &self.entry,
+            &mut self.io,
+            &self.state,
+            &mut self.links,
+            &shared.gates,
+            tables,
+            command.defines(),
+        )
+        .await?
+        {
             Ok(pass) => pass,
             Err(barred) => return self.is_barred(command.kind, barred).await,
         };
@@ -168,7 +181,7 @@ impl Session {
         let holds = runners.unit != Unit::None;
         let mut relay = if holds { Relay::holding(replies) } else { Relay::new(replies) };
         self.entry.control.begin_statement();
-        self.relay_scatter(&mut relay, &mut runners, is_open).await?;
+        relay_scatter(&self.entry, &mut self.io, &self.state, &mut relay, &mut runners, is_open).await?;
         self.entry.control.end_statement();
         self.conclude(runners, relay, ended).await
     }
@@ -190,7 +203,7 @@ impl Session {
         }
         match refused {
             // All that the client hears is why it was not committed.
-            Some(error) => self.reply(seq, &error).await?,
+            Some(error) => reply(&self.entry, &mut self.io, &mut self.state, seq, &error).await?,
             None => poll_fn(|cx| relay.poll_write(cx, &mut self.io.sock)).await?,
         }
         if let Some(End::Err { code }) = relay.scatter().over().map(|over| over.outcome.end) {
@@ -206,7 +219,7 @@ impl Session {
             self.links.away.role.shards().keep_warnings(warnings);
         }
         if is_killed {
-            self.reply_error(seq, &ClientError::Interrupted).await?;
+            reply_error(&self.entry, &mut self.io, &mut self.state, seq, &ClientError::Interrupted).await?;
         }
         Ok(Phase::Over)
     }

@@ -12,6 +12,8 @@ use wire::reply::Answer;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
+use crate::session::facts::asking::packet_of;
+use crate::session::internal_query::ask_server;
 
 /// Takes the time of a change back.
 const ENDS: &str = "SET timestamp = DEFAULT";
@@ -48,8 +50,10 @@ async fn say(session: &mut Session, text: &str) -> Result<Result<(), Vec<u8>>, E
         return Ok(Err(error.to_packet(0, caps).split_off(HEADER_LEN)));
     }
     session.links.hide_last_result(&mut session.state);
-    let command = (session.packet_of(text.as_bytes()), Answer::Result);
-    let replies = session.ask_server(&[command]).await?;
+    let command = (packet_of(&session.state, text.as_bytes()), Answer::Result);
+    let replies =
+        ask_server(&session.entry, &mut session.state, &mut session.links, &mut session.flight, &[command])
+            .await?;
     session.flight.end_try();
     Ok(match replies {
         Err(error) => Err(error.to_packet(0, caps).split_off(HEADER_LEN)),

@@ -160,7 +160,7 @@ impl Session {
             || command.what.effects.intersects(MATTERS_TO_SESSION)
             || is_elsewhere(&self.state, command);
         if !matters && self.entry.worker.is_current(layout) {
-            let kept = || self.kept(command, &tree, read, layout, &way);
+            let kept = || kept(&self.entry, &self.state, command, &tree, read, layout, &way);
             self.entry.worker.shards.templates.borrow_mut().learn(
                 text,
                 holds(&self.entry, &self.state, read),
@@ -189,28 +189,6 @@ impl Session {
         Ok(stopped.map_or(way, Way::Refused))
     }
 
-    /// What is remembered of the plan of a query.
-    fn kept(
-        &self,
-        command: &Command,
-        tree: &Tree,
-        read: Settings,
-        layout: &Layout,
-        way: &Way,
-    ) -> Option<Kept> {
-        match way {
-            Way::One { branch, .. } => {
-                let plan = Plan::One(branch.clone());
-                let made = |request: &Request<'_>, _| Template::of(request, &plan);
-                self.with_request((command, tree), read, layout, &[], made).flatten().map(Kept::Template)
-            }
-            Way::Many(scattered) if command.execution.is_none() && scattered.is_query() => {
-                Some(Kept::Repeated(command.text.as_slice().into(), scattered.clone()))
-            }
-            _ => None,
-        }
-    }
-
     /// Where a statement goes, whose rows get ids if they need any.
     async fn with_ids(
         &mut self,
@@ -219,10 +197,10 @@ impl Session {
         read: Settings,
         layout: &Layout,
     ) -> Result<Way, Ending> {
-        let mut way = self.planned(command, tree, read, layout, &[]);
+        let mut way = planned(&self.entry, &self.state, command, tree, read, layout, &[]);
         if let Way::NeedsIds(wanted) = &way {
             way = match self.ids_for(layout, wanted).await? {
-                Ok(ids) => self.planned(command, tree, read, layout, &ids),
+                Ok(ids) => planned(&self.entry, &self.state, command, tree, read, layout, &ids),
                 Err(error) => Way::Refused(error),
             };
         }
@@ -233,78 +211,6 @@ impl Session {
             return Ok(Way::Refused(error));
         }
         Ok(way)
-    }
-
-    /// What a plan is made of, for a closure that makes one. Nothing if the session's schema has a
-    /// name that no layout has.
-    pub(super) fn with_request<T>(
-        &self,
-        (command, tree): (&Command, &Tree),
-        read: Settings,
-        layout: &Layout,
-        ids: &[u64],
-        use_it: impl FnOnce(&Request<'_>, Asker) -> T,
-    ) -> Option<T> {
-        let schema = std::str::from_utf8(self.state.schema_of(command)).ok()?;
-        let parameters = command.parameters();
-        let definitions = self.entry.worker.shards.tables();
-        let request = Request {
-            sql: &command.text,
-            tree,
-            modes: read.modes,
-            schema,
-            layout,
-            definitions: &*definitions,
-            parameters: &parameters,
-            asked: Asked {
-                ids,
-                names_all: is_elsewhere(&self.state, command),
-                ..asked_with(&self.entry.worker, &self.state, &command.text)
-            },
-        };
-        Some(use_it(&request, Asker { home: self.state.account.hostgroup(), dialect: read.dialect }))
-    }
-
-    fn planned(&self, command: &Command, tree: &Tree, read: Settings, layout: &Layout, ids: &[u64]) -> Way {
-        let planned = self.with_request((command, tree), read, layout, ids, |request, asker| {
-            let seen = planner::seen::seen(request, asker);
-            let seen = seen.unwrap_or_else(|| Seen::of_plan(request, planner::plan::plan(request)));
-            if matches!(seen.plan, Plan::Home | Plan::One(_)) && !command.writes() {
-                return (seen, Vec::new());
-            }
-            let named = planner::plan::tables(tree, request.sql, request.schema).into_iter();
-            let tables = named.filter(|(schema, table)| layout.table(schema, table).is_some()).collect();
-            (seen, tables)
-        });
-        let Some((Seen { plan, cells }, tables)): Option<(Seen, Vec<TableName>)> = planned else {
-            return Way::Home;
-        };
-        if let Some(wrong) = self.entry.worker.wrong_with(command, &tables) {
-            return Way::Refused(wrong);
-        }
-        let many = |scattered| Way::Many(Box::new(scattered));
-        let is_single = tables.iter().any(|(schema, table)| {
-            matches!(layout.table(schema, table).map(|table| &table.kind), Some(TableKind::Single { .. }))
-        });
-        match plan {
-            Plan::One(branch) if cells != Cells::Plain => many(Scattered { cells, ..vec![branch].into() }),
-            Plan::Home => Way::Home,
-            Plan::One(branch) => Way::One { branch, is_single },
-            Plan::Many(scatter) => many(Scattered { cells, tables, ..scatter.into() }),
-            // What the only shard says of it is what the client is to hear.
-            Plan::Write(mut write) if write.branches.len() == 1 && write.ids.is_none() => {
-                write.branches.pop().map_or(Way::Home, |branch| Way::One { branch, is_single })
-            }
-            Plan::Write(write) => {
-                let has_time = depends_on_time(&self.entry.worker, &self.state, command.what, &tables);
-                many(Scattered { tables, has_time, ..write.into() })
-            }
-            Plan::Limited(limited) => Way::Limited(limited, tables),
-            Plan::Load(load) => Way::Load(load, tables),
-            Plan::Each(branches) => many(Scattered { tables, is_definition: true, ..branches.into() }),
-            Plan::NeedsIds(wanted) => Way::NeedsIds(wanted),
-            Plan::Refused(refusal) => Way::Refused(refused(&command.text, refusal)),
-        }
     }
 
     /// A statement that tells what one with this text is, at the server that it is for; none if it
@@ -355,6 +261,110 @@ impl Session {
         let schema = self.state.caller.schema().into();
         let context = Context { schema, read, settings: Rc::clone(self.state.shared_settings()) };
         Ok(sample.map(|sample| sample.map(|branch| (branch, context))))
+    }
+}
+
+/// What is remembered of the plan of a query.
+fn kept(
+    entry: &BookEntry,
+    state: &SessionState,
+    command: &Command,
+    tree: &Tree,
+    read: Settings,
+    layout: &Layout,
+    way: &Way,
+) -> Option<Kept> {
+    match way {
+        Way::One { branch, .. } => {
+            let plan = Plan::One(branch.clone());
+            let made = |request: &Request<'_>, _| Template::of(request, &plan);
+            with_request(entry, state, (command, tree), read, layout, &[], made).flatten().map(Kept::Template)
+        }
+        Way::Many(scattered) if command.execution.is_none() && scattered.is_query() => {
+            Some(Kept::Repeated(command.text.as_slice().into(), scattered.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// What a plan is made of, for a closure that makes one. Nothing if the session's schema has a
+/// name that no layout has.
+pub(super) fn with_request<T>(
+    entry: &BookEntry,
+    state: &SessionState,
+    (command, tree): (&Command, &Tree),
+    read: Settings,
+    layout: &Layout,
+    ids: &[u64],
+    use_it: impl FnOnce(&Request<'_>, Asker) -> T,
+) -> Option<T> {
+    let schema = std::str::from_utf8(state.schema_of(command)).ok()?;
+    let parameters = command.parameters();
+    let definitions = entry.worker.shards.tables();
+    let request = Request {
+        sql: &command.text,
+        tree,
+        modes: read.modes,
+        schema,
+        layout,
+        definitions: &*definitions,
+        parameters: &parameters,
+        asked: Asked {
+            ids,
+            names_all: is_elsewhere(state, command),
+            ..asked_with(&entry.worker, state, &command.text)
+        },
+    };
+    Some(use_it(&request, Asker { home: state.account.hostgroup(), dialect: read.dialect }))
+}
+
+fn planned(
+    entry: &BookEntry,
+    state: &SessionState,
+    command: &Command,
+    tree: &Tree,
+    read: Settings,
+    layout: &Layout,
+    ids: &[u64],
+) -> Way {
+    let planned = with_request(entry, state, (command, tree), read, layout, ids, |request, asker| {
+        let seen = planner::seen::seen(request, asker);
+        let seen = seen.unwrap_or_else(|| Seen::of_plan(request, planner::plan::plan(request)));
+        if matches!(seen.plan, Plan::Home | Plan::One(_)) && !command.writes() {
+            return (seen, Vec::new());
+        }
+        let named = planner::plan::tables(tree, request.sql, request.schema).into_iter();
+        let tables = named.filter(|(schema, table)| layout.table(schema, table).is_some()).collect();
+        (seen, tables)
+    });
+    let Some((Seen { plan, cells }, tables)): Option<(Seen, Vec<TableName>)> = planned else {
+        return Way::Home;
+    };
+    if let Some(wrong) = entry.worker.wrong_with(command, &tables) {
+        return Way::Refused(wrong);
+    }
+    let many = |scattered| Way::Many(Box::new(scattered));
+    let is_single = tables.iter().any(|(schema, table)| {
+        matches!(layout.table(schema, table).map(|table| &table.kind), Some(TableKind::Single { .. }))
+    });
+    match plan {
+        Plan::One(branch) if cells != Cells::Plain => many(Scattered { cells, ..vec![branch].into() }),
+        Plan::Home => Way::Home,
+        Plan::One(branch) => Way::One { branch, is_single },
+        Plan::Many(scatter) => many(Scattered { cells, tables, ..scatter.into() }),
+        // What the only shard says of it is what the client is to hear.
+        Plan::Write(mut write) if write.branches.len() == 1 && write.ids.is_none() => {
+            write.branches.pop().map_or(Way::Home, |branch| Way::One { branch, is_single })
+        }
+        Plan::Write(write) => {
+            let has_time = depends_on_time(&entry.worker, state, command.what, &tables);
+            many(Scattered { tables, has_time, ..write.into() })
+        }
+        Plan::Limited(limited) => Way::Limited(limited, tables),
+        Plan::Load(load) => Way::Load(load, tables),
+        Plan::Each(branches) => many(Scattered { tables, is_definition: true, ..branches.into() }),
+        Plan::NeedsIds(wanted) => Way::NeedsIds(wanted),
+        Plan::Refused(refusal) => Way::Refused(refused(&command.text, refusal)),
     }
 }
 

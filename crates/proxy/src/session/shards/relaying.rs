@@ -8,76 +8,77 @@ use super::facts::poll_killed;
 use super::runners::{Lead, Run, Runners, poll_all};
 use crate::control::Control;
 use crate::ending::Ending;
-use crate::session::Session;
 use crate::session::io::Io;
 use crate::session::state::SessionState;
 use crate::sock::Sock;
+use crate::worker::BookEntry;
 use scatter::{Over, Relay};
 
-impl Session {
-    /// Runs what the runners have got, until the client has its reply and all shards have ended
-    /// theirs.
-    pub(super) async fn relay_scatter(
-        &mut self,
-        relay: &mut Relay,
-        runners: &mut Runners,
-        is_open: bool,
-    ) -> Result<(), Ending> {
-        let controls = runners.controls();
-        let sockets = std::mem::take(&mut runners.sockets);
-        let lead = runners.lead.clone();
-        let mut runs: Vec<_> = runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
-        self.relay_runs(relay, (&mut runs, &controls), (sockets, lead), is_open).await
-    }
+/// Runs what the runners have got, until the client has its reply and all shards have ended
+/// theirs.
+pub(super) async fn relay_scatter(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &SessionState,
+    relay: &mut Relay,
+    runners: &mut Runners,
+    is_open: bool,
+) -> Result<(), Ending> {
+    let controls = runners.controls();
+    let sockets = std::mem::take(&mut runners.sockets);
+    let lead = runners.lead.clone();
+    let mut runs: Vec<_> = runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
+    relay_runs(entry, io, state, relay, (&mut runs, &controls), (sockets, lead), is_open).await
+}
 
-    /// The same for what runs already and is told to end by `controls`, with the other ends of its
-    /// clients. Those that wait for a lead hear how the first one has ended.
-    pub(super) async fn relay_runs(
-        &mut self,
-        relay: &mut Relay,
-        (runs, controls): (&mut [Option<Run<'_>>], &[Rc<Control>]),
-        (mut sockets, lead): (Vec<Sock>, Option<Rc<Lead>>),
-        is_open: bool,
-    ) -> Result<(), Ending> {
-        let worker = Rc::clone(&self.entry.worker);
-        // How the statement ends: nothing as long as the client has no reply.
-        let mut ended: Option<Result<(), Ending>> = None;
-        let mut is_recalled = false;
-        poll_fn(|cx| {
-            if self.entry.control.is_recalled() && !std::mem::replace(&mut is_recalled, true) {
-                for control in controls {
-                    control.recall();
-                }
+/// The same for what runs already and is told to end by `controls`, with the other ends of its
+/// clients. Those that wait for a lead hear how the first one has ended.
+pub(super) async fn relay_runs(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &SessionState,
+    relay: &mut Relay,
+    (runs, controls): (&mut [Option<Run<'_>>], &[Rc<Control>]),
+    (mut sockets, lead): (Vec<Sock>, Option<Rc<Lead>>),
+    is_open: bool,
+) -> Result<(), Ending> {
+    let worker = Rc::clone(&entry.worker);
+    // How the statement ends: nothing as long as the client has no reply.
+    let mut ended: Option<Result<(), Ending>> = None;
+    let mut is_recalled = false;
+    poll_fn(|cx| {
+        if entry.control.is_recalled() && !std::mem::replace(&mut is_recalled, true) {
+            for control in controls {
+                control.recall();
             }
-            let is_running = poll_all(runs, cx);
-            if ended.is_none() {
-                ended =
-                    poll_stop(&self.entry.control, &mut self.io, &self.state, cx, controls).err().map(Err);
-            }
-            let scratch = &mut worker.net.scratch.borrow_mut();
-            if ended.is_none()
-                && let Poll::Ready(sent) = relay.poll_reply(cx, &mut sockets, &mut self.io.sock, scratch)
-            {
-                ended = Some(sent.map_err(Ending::from));
-            }
-            let is_stopped = matches!(ended, Some(Err(_)));
-            let is_failed = relay.scatter().over().is_some_and(Over::is_error);
-            if is_stopped || ended.is_some() && is_failed && !is_open {
-                // The rest is not read: that ends what still runs.
-                sockets.clear();
-            }
-            if ended.is_some() && !sockets.is_empty() {
-                let _ = relay.poll_rest(&mut sockets, scratch);
-            }
-            let led = if is_stopped { Some(false) } else { relay.scatter().has_succeeded(0) };
-            if let Some((lead, is_done)) = lead.as_ref().filter(|lead| lead.is_awaited()).zip(led) {
-                lead.note(is_done);
-                cx.waker().wake_by_ref();
-            }
-            if is_running { Poll::Pending } else { ended.take().map_or(Poll::Pending, Poll::Ready) }
-        })
-        .await
-    }
+        }
+        let is_running = poll_all(runs, cx);
+        if ended.is_none() {
+            ended = poll_stop(&entry.control, io, state, cx, controls).err().map(Err);
+        }
+        let scratch = &mut worker.net.scratch.borrow_mut();
+        if ended.is_none()
+            && let Poll::Ready(sent) = relay.poll_reply(cx, &mut sockets, &mut io.sock, scratch)
+        {
+            ended = Some(sent.map_err(Ending::from));
+        }
+        let is_stopped = matches!(ended, Some(Err(_)));
+        let is_failed = relay.scatter().over().is_some_and(Over::is_error);
+        if is_stopped || ended.is_some() && is_failed && !is_open {
+            // The rest is not read: that ends what still runs.
+            sockets.clear();
+        }
+        if ended.is_some() && !sockets.is_empty() {
+            let _ = relay.poll_rest(&mut sockets, scratch);
+        }
+        let led = if is_stopped { Some(false) } else { relay.scatter().has_succeeded(0) };
+        if let Some((lead, is_done)) = lead.as_ref().filter(|lead| lead.is_awaited()).zip(led) {
+            lead.note(is_done);
+            cx.waker().wake_by_ref();
+        }
+        if is_running { Poll::Pending } else { ended.take().map_or(Poll::Pending, Poll::Ready) }
+    })
+    .await
 }
 
 /// Does what others want of a scattered statement: to be killed, each shard kills its part, or

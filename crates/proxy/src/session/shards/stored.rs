@@ -21,6 +21,11 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::STORED_BEHIND_MAX;
 use crate::session::Session;
+use crate::session::facts::routing::judge;
+use crate::session::io::Io;
+use crate::session::links::Links;
+use crate::session::state::SessionState;
+use crate::worker::BookEntry;
 
 /// What a statement may do that calls something: its routines are looked for.
 const CALLS: Effects = Effects::FUNCTION.union(Effects::UNKNOWN);
@@ -79,7 +84,11 @@ impl Session {
         if all.is_empty() {
             return Ok(None);
         }
-        let hostgroups = if is_home { BTreeSet::from([self.home_of(named.text)]) } else { hostgroups };
+        let hostgroups = if is_home {
+            BTreeSet::from([home_of(&self.entry, &self.io, &self.state, &self.links, named.text)])
+        } else {
+            hostgroups
+        };
         for hostgroup in hostgroups {
             if let Some(error) = self.wrong_behind(all.clone(), hostgroup, layout).await? {
                 return Ok(Some(error));
@@ -106,15 +115,6 @@ impl Session {
             Modes { no_backslash_escapes: self.state.reading().no_backslash_escapes, ..Modes::default() };
         let named = Named { text, what, modes, schema: &schema, tree: None };
         self.stopped_behind(&named, &Way::Home, layout).await
-    }
-
-    /// Where a statement goes that names no sharded table.
-    fn home_of(&self, text: &[u8]) -> u32 {
-        if self.entry.worker.has_one_way(&self.state) {
-            return self.state.account.hostgroup();
-        }
-        let decided = self.judge((text, true), None, false);
-        decided.target().unwrap_or(self.state.account.hostgroup())
     }
 
     /// What is wrong with these objects at a hostgroup, and with what they use.
@@ -179,6 +179,15 @@ impl Session {
             Err(why) => Ok(Err(ClientError::not_sharded(&part(), &why.to_string()))),
         }
     }
+}
+
+/// Where a statement goes that names no sharded table.
+fn home_of(entry: &BookEntry, io: &Io, state: &SessionState, links: &Links, text: &[u8]) -> u32 {
+    if entry.worker.has_one_way(state) {
+        return state.account.hostgroup();
+    }
+    let decided = judge(entry, io, state, links, (text, true), None, false);
+    decided.target().unwrap_or(state.account.hostgroup())
 }
 
 impl Named<'_> {

@@ -15,10 +15,12 @@ use super::plan::holds;
 use crate::ending::Ending;
 use crate::session::Session;
 use crate::session::facts::commands::{Look, look};
+use crate::session::flight::Flight;
 use crate::session::links::Links;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 use crate::state::Pin;
+use crate::worker::BookEntry;
 
 impl Session {
     /// Begins the query that `input` consists of at its shard. Nothing if the shard is not known,
@@ -29,7 +31,11 @@ impl Session {
         command: Command<'_>,
         input: &[u8],
     ) -> Result<Option<Phase>, Ending> {
-        let Some(hostgroup) = self.known_shard(command, input) else { return Ok(None) };
+        let Some(hostgroup) =
+            known_shard(&self.entry, &self.state, &mut self.links, &self.flight, command, input)
+        else {
+            return Ok(None);
+        };
         let mut inner = self.take_inner(hostgroup);
         self.trade_places(&mut inner);
         self.links.away.role.park(inner);
@@ -50,30 +56,33 @@ impl Session {
         std::mem::swap(self, &mut inner.session);
         std::mem::swap(&mut self.io, &mut inner.session.io);
     }
+}
 
-    /// The hostgroup of the query that `input` consists of, if it is known, and if all that has to
-    /// be done is to have its inner session run it.
-    fn known_shard(&mut self, command: Command<'_>, input: &[u8]) -> Option<u32> {
-        let is_all = command.is_whole() && command.packet().len() == input.len();
-        let is_plain = command.kind == Kind::Query
-            && look(&self.entry.worker, &self.state, &self.links, &self.flight, command) == Look::Plain;
-        if !is_all || !is_plain || !is_free_of_home(&self.state, &mut self.links) {
-            return None;
-        }
-        let catalog = &self.entry.worker.shards;
-        let charset = self.state.charset.of_text(command.payload())?;
-        let read = self.state.read_settings_for(catalog.dialect()?, charset);
-        let (settings, shared) = (self.entry.worker.settings(), &self.entry.worker.shared);
-        let layout = settings.shards.as_ref()?;
-        catalog.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
-        let branch = catalog.templates.borrow().branch(
-            layout,
-            command.text(),
-            holds(&self.entry, &self.state, read),
-        )?;
-        let is_as_named = catalog.names(layout, branch.hostgroup).is_empty();
-        is_as_named.then_some(branch.hostgroup)
+/// The hostgroup of the query that `input` consists of, if it is known, and if all that has to
+/// be done is to have its inner session run it.
+fn known_shard(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    flight: &Flight,
+    command: Command<'_>,
+    input: &[u8],
+) -> Option<u32> {
+    let is_all = command.is_whole() && command.packet().len() == input.len();
+    let is_plain =
+        command.kind == Kind::Query && look(&entry.worker, state, links, flight, command) == Look::Plain;
+    if !is_all || !is_plain || !is_free_of_home(state, links) {
+        return None;
     }
+    let catalog = &entry.worker.shards;
+    let charset = state.charset.of_text(command.payload())?;
+    let read = state.read_settings_for(catalog.dialect()?, charset);
+    let (settings, shared) = (entry.worker.settings(), &entry.worker.shared);
+    let layout = settings.shards.as_ref()?;
+    catalog.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
+    let branch = catalog.templates.borrow().branch(layout, command.text(), holds(entry, state, read))?;
+    let is_as_named = catalog.names(layout, branch.hostgroup).is_empty();
+    is_as_named.then_some(branch.hostgroup)
 }
 
 /// Whether nothing that only the home knows matters to a query at a shard: no transaction is

@@ -33,6 +33,7 @@ use crate::error::ClientError;
 use crate::session::Session;
 use crate::session::phase::Phase;
 use crate::session::state::Past;
+use crate::session::without_writer::may_begin_later;
 use crate::state::Pin;
 use crate::state::without_writer::{Bracket, bracket};
 use crate::worker::Worker;
@@ -81,7 +82,7 @@ impl Session {
                 let is_special = self.links.has_pins(&[Pin::NextTransaction]);
                 let transaction = &mut self.links.away.role.shards().transaction;
                 (transaction.beginning, transaction.is_special) = (Some(text.into()), is_special);
-                if !is_special && self.may_begin_later(text) {
+                if !is_special && may_begin_later(&self.entry, &self.io, &self.state, &self.links, text) {
                     self.links.away.role.shards().last = Place::Home;
                     self.begin_later(kind).await?;
                     return Ok(Phase::Over);

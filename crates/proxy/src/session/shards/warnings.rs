@@ -14,6 +14,8 @@ use super::role::{Warning, Warnings};
 use super::runners::Runners;
 use crate::ending::Ending;
 use crate::session::Session;
+use crate::session::facts::replies::write_to_client;
+use crate::session::facts::shown::begin_own;
 use crate::session::phase::Phase;
 use crate::worker::Worker;
 use scatter::{Over, capabilities_at_shards, row_of, with_rows};
@@ -191,13 +193,13 @@ impl Session {
     /// shards.
     pub(super) async fn tell_warnings(&mut self, command: &Command) -> Result<Phase, Ending> {
         let Some(question) = Question::of(&command.text) else { return Ok(self.links.stay_home()) };
-        self.begin_own(command.kind);
+        begin_own(&self.entry, &mut self.io, &mut self.state, &mut self.flight, command.kind);
         let seq = self.skip_command().await?;
         let caps = self.state.identity.capabilities;
         let theirs = capabilities_at_shards(caps);
         let status = self.state.status;
         let packets = self.links.away.role.shards().warnings.answer(&question, seq, status, [theirs, caps]);
-        self.write_to_client(&packets).await?;
+        write_to_client(&self.entry, &mut self.io, &mut self.state, &packets).await?;
         self.entry.answered_here(&self.links, 0);
         Ok(Phase::Over)
     }

@@ -1,0 +1,227 @@
+//! What the proxy itself asks the server of the connection in use.
+
+use crate::control::Signal;
+use crate::ending::Ending;
+use crate::error::{ClientError, Gone};
+use crate::invariant::in_use;
+use crate::session::facts::leases::lose_backend_for;
+use crate::session::facts::records::note_internal;
+use crate::session::flight::Flight;
+use crate::session::internal_query::{NoAnswer, ask_server};
+use crate::session::links::Links;
+use crate::session::state::SessionState;
+use crate::session::trace::Part;
+use crate::worker::BookEntry;
+use session::identity::PLAIN;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use tokio::time::Duration;
+use tokio::time::Instant;
+use tokio::time::timeout;
+use upstream::Connection;
+use upstream::InternalQuery;
+use upstream::Reply;
+use upstream::internal_query;
+use upstream::query;
+use wire::Codec as _;
+use wire::StatusFlags;
+use wire::packet::TextRow;
+use wire::reply::Answer;
+
+/// The same where the command in the backlog, or the next one, does not need the replies: there
+/// are none if the backend was given up. If a transaction was lost with it, the client hears of
+/// that with its next statement.
+pub(in crate::session) async fn ask_besides(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    commands: &[InternalQuery],
+) -> Result<Vec<Reply>, Ending> {
+    Ok(ask_server(entry, state, links, flight, commands).await?.unwrap_or_else(|error| {
+        if matches!(error, ClientError::TransactionLost { .. }) {
+            state.transaction.rolled_back = Some(Box::new(error));
+        }
+        Vec::new()
+    }))
+}
+
+/// The same with another limit for all replies.
+pub(in crate::session) async fn internal_query_within(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    limit: Duration,
+    commands: &[InternalQuery],
+) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
+    let capabilities = state.identity.capabilities;
+    let asked = over_connection(entry, state, links, flight, limit, async |worker, link| {
+        internal_query(worker, link, capabilities, commands).await
+    });
+    match asked.await? {
+        Ok(replies) => {
+            for reply in &replies {
+                note_internal(&entry.worker, state, links, reply);
+            }
+            Ok(Ok(replies))
+        }
+        Err(why) => Ok(Err(give_up_unanswered(entry, state, links, flight, why)?)),
+    }
+}
+
+/// Does `work` over the connection in use, which has to be done in time and while the server is
+/// of use. Else the error says why the connection is of no more use.
+pub(in crate::session) async fn over_connection<T>(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    limit: Duration,
+    work: impl AsyncFnOnce(&upstream::Worker, &mut Connection) -> Result<T, &'static str>,
+) -> Result<Result<T, NoAnswer>, Ending> {
+    let watched = Arc::clone(in_use(links.in_use.as_ref())?.server());
+    let control = Rc::clone(&entry.control);
+    let begun = Instant::now();
+    let outcome = {
+        let mut work = pin!(async {
+            links.flush().await?;
+            let Some(backend) = &mut links.in_use else { return Err("the connection is gone") };
+            work(&entry.worker.upstream, backend.connection_mut()).await
+        });
+        // The session is woken when its server is found to be down.
+        let work = poll_fn(|cx| match watched.off() {
+            Some(off) if off.breaks_off() => Poll::Ready(Err("it is of no use any more")),
+            // A KILL that is on its way must not hit it.
+            _ if control.is_held() => Poll::Pending,
+            _ => work.as_mut().poll(cx),
+        });
+        control.until(Signal::Stop, timeout(limit, work)).await
+    };
+    state.trace(|trace| trace.add(Part::Sync, begun.elapsed()));
+    flight.begin().internal_lost = false;
+    match outcome {
+        Err(_) => Err(Ending::Silent),
+        Ok(Ok(done)) => Ok(done.map_err(NoAnswer::Lost)),
+        Ok(Err(_)) => Ok(Err(NoAnswer::Late)),
+    }
+}
+
+/// Gives up the connection in use, which has not done what it was to do. Returns what the
+/// client is to hear: that its transaction is lost, if one is.
+pub(in crate::session) fn give_up_unanswered(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    why: NoAnswer,
+) -> Result<ClientError, Ending> {
+    let watched = Arc::clone(in_use(links.in_use.as_ref())?.server());
+    let gone = watched.off().map_or(Gone::Closed, Gone::Off);
+    let rolled_back = lose_backend_for(entry, state, links, gone)?;
+    // Without an answer another server would not be tried in time.
+    flight.begin().internal_lost = matches!(why, NoAnswer::Lost(_)) && rolled_back.is_none();
+    let why = match why {
+        NoAnswer::Lost(why) => why,
+        NoAnswer::Late => "no answer in time",
+    };
+    Ok(rolled_back.unwrap_or_else(|| ClientError::setup_failed(watched.endpoint(), &why)))
+}
+
+/// Has the backend in use forget warnings that are not about the session's statements.
+pub(in crate::session) async fn forget_warnings(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<(), Ending> {
+    // At MariaDB a statement without tables leaves them as they are.
+    let read = (packet_of(state, b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
+    ask_besides(entry, state, links, flight, &[read]).await?;
+    if let Some(link) = links.connection_mut() {
+        link.set_own_warnings(false);
+    }
+    links.hide_last_result(state);
+    Ok(())
+}
+
+/// Ends the transaction that a question has begun where `autocommit` is off.
+pub(in crate::session) async fn end_question(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<(), Ending> {
+    if state.status.contains(StatusFlags::IN_TRANSACTION) {
+        let commit = (packet_of(state, COMMIT), Answer::Result);
+        // If that fails, the client hears of it with its next statement.
+        let _ = ask_server(entry, state, links, flight, &[commit]).await?;
+        links.note_ran(state);
+    }
+    Ok(())
+}
+
+/// Asks how many rows there were, which the other questions hide and the answer of a routine
+/// does not tell. False if their answers could not be read.
+pub(in crate::session) async fn ask_rows(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<bool, Ending> {
+    let unknown = links.unknown_here(state);
+    let question = (packet_of(state, FIRST_QUESTION), Answer::Result);
+    let replies = ask_server(entry, state, links, flight, &[question]).await?.unwrap_or_default();
+    links.hide_last_result(state);
+    let row = replies.first().and_then(Reply::only_row).map(texts).unwrap_or_default();
+    let mut numbers = row.iter();
+    let counted = &mut state.last.counted;
+    if let Some(changed) = numbers.next().and_then(|text| text.parse().ok()) {
+        counted.changed = unknown.changed.unwrap_or(changed);
+    }
+    if let Some(found) = numbers.next().and_then(|text| text.parse().ok()) {
+        counted.found = unknown.found.unwrap_or(found);
+    }
+    Ok(matches!(row.as_slice(), [_, _, charset, modes]
+        if PLAIN_CHARSETS.contains(&charset.as_str()) && has_usual_grammar(modes)))
+}
+
+/// The payload of a `COM_QUERY` of the proxy's own.
+pub(in crate::session) fn packet_of(state: &SessionState, text: &[u8]) -> Vec<u8> {
+    query(state.identity.capabilities, text)
+}
+
+/// Ends a transaction whatever `completion_type` is.
+pub(in crate::session) const COMMIT: &[u8] = b"COMMIT AND NO CHAIN NO RELEASE";
+
+/// Whether statements are read in these modes as they are in others: in some of MariaDB's, packages
+/// have routines, and names are in brackets.
+pub(in crate::session) fn has_usual_grammar(modes: &str) -> bool {
+    !has_mode(modes, "ORACLE") && !has_mode(modes, "MSSQL")
+}
+
+/// The values of a row of text; nothing if one is none. What is no UTF-8 is Latin-1, of which a
+/// question mark does for each letter.
+pub(in crate::session) fn texts(row: &[u8]) -> Vec<String> {
+    let text = |text: &[u8]| {
+        let letters = || text.iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' });
+        std::str::from_utf8(text).map_or_else(|_| letters().collect(), str::to_owned)
+    };
+    let row = TextRow::decode(row, PLAIN).ok();
+    row.and_then(|row| row.iter().map(|value| value.map(text)).collect()).unwrap_or_default()
+}
+
+/// What the other questions hide, and what decides how their answers are to be read.
+pub(in crate::session) const FIRST_QUESTION: &[u8] =
+    b"SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode";
+
+/// Character sets of results in which a definition reads as it was written: where each byte of
+/// ASCII is that letter.
+pub(in crate::session) const PLAIN_CHARSETS: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "latin1"];
+
+pub(in crate::session) fn has_mode(modes: &str, mode: &str) -> bool {
+    modes.split(',').any(|one| one == mode)
+}

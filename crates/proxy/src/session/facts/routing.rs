@@ -1,0 +1,270 @@
+//! What is decided about a command: its orders, its hostgroup, what it needs there.
+
+use crate::error::ClientError;
+use crate::session::decided::Decided;
+use crate::session::facts::causal::is_bound_to;
+use crate::session::facts::places::{asked, circumstances, unseen_behind};
+use crate::session::io::Io;
+use crate::session::links::Links;
+use crate::session::state::SessionState;
+use crate::session::state::prepared::{Prepared, Preparing};
+use crate::session::tell::explain_text;
+use crate::worker::BookEntry;
+use command::Command;
+use route::AccessMode;
+use route::limits::JUDGED_BYTES_MAX;
+use session::state::own_connection::told_here;
+use session::unjudged::Unseen;
+use sql::StatementKind;
+use sql::shape::Effects;
+use wire::command::Kind;
+use wire::command::LAST_STATEMENT;
+use wire::reply::Answer;
+
+/// Decides where a command for a prepared statement goes.
+pub(in crate::session) fn decide_prepared(
+    entry: &BookEntry,
+    io: &Io,
+    state: &SessionState,
+    links: &Links,
+    command: Command<'_>,
+) -> Decided {
+    let kind = command.kind;
+    let prepared = state.prepared.as_ref().zip(command.statement()).and_then(|(all, id)| all.get(id));
+    let Some(prepared) = prepared else { return decide_unknown(entry, io, state, links, command) };
+    let session = links.session(state);
+    let stays = prepared.is_at_home() || command.opens_cursor();
+    // It begins no transaction where it is.
+    let leaves = session.transaction.map_or(!session.autocommit, |hostgroup| hostgroup != prepared.home);
+    let moves = prepared.what.moves && kind == Kind::StmtExecute && (!stays || leaves);
+    // Elsewhere it would be prepared as another statement.
+    let means_the_same = prepared.what.modes == state.modes();
+    let mut decided = match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
+        Some(text) => {
+            let asked = asked(command, prepared.params());
+            judge(entry, io, state, links, (text, true), asked, true)
+        }
+        None if moves => decide_with_meaning(entry, io, state, links, prepared, command),
+        // Its answer tells a status: that of the transaction is the client's.
+        None if kind == Kind::StmtReset => Decided::plainly_to(session.transaction.unwrap_or(prepared.home)),
+        // Without autocommit its execution begins a transaction, which is not a reader's.
+        None if kind == Kind::SendLongData && prepared.what.moves && leaves && !stays => {
+            Decided::plainly_to(session.transaction.unwrap_or(state.account.hostgroup()))
+        }
+        None => Decided::plainly_to(prepared.home),
+    };
+    if let Some(error) = lacks_parameters(command, prepared.params()) {
+        decided.refuse(ClientError::malformed(error));
+    }
+    execute_as(entry, io, state, links, kind, &prepared.what, decided)
+}
+
+/// The same decision about a command for a statement that is, or is being, prepared as `what`.
+pub(in crate::session) fn execute_as(
+    entry: &BookEntry,
+    io: &Io,
+    state: &SessionState,
+    links: &Links,
+    kind: Kind,
+    what: &Preparing,
+    decided: Decided,
+) -> Decided {
+    let decided = entry.worker.screen_execution(state, kind, Some(what), decided.prepared_as(what));
+    match what.text.as_deref() {
+        Some(text) if kind == Kind::StmtExecute || kind == Kind::StmtBulkExecute => {
+            look_behind(entry, io, state, links, decided, text, true)
+        }
+        _ => decided,
+    }
+}
+
+/// The same for a statement that cannot be prepared elsewhere now as what it was. A transaction
+/// is at one server, and so are locked tables: if the statement is not there, the client has to
+/// prepare it again. What a rule or a lock answers holds here, too.
+pub(in crate::session) fn decide_with_meaning(
+    entry: &BookEntry,
+    io: &Io,
+    state: &SessionState,
+    links: &Links,
+    prepared: &Prepared,
+    command: Command<'_>,
+) -> Decided {
+    let session = links.session(state);
+    let mut judged = Decided::plainly_to(session.transaction.unwrap_or(prepared.home));
+    if let (None, Some(text)) = (session.transaction, prepared.what.text.as_deref()) {
+        let asked = asked(command, prepared.params());
+        judged = judge(entry, io, state, links, (text, true), asked, true).never_cached();
+    }
+    let Some(wanted) = judged.target() else { return judged };
+    let has_it = || {
+        let kept = &entry.worker.upstream.kept;
+        links.look_at(kept, wanted, |link| prepared.at(link).is_some())
+    };
+    let is_there = wanted == prepared.home || has_it();
+    let hostgroup = if is_there { wanted } else { prepared.home };
+    // What it must see it must see there, too.
+    let mut decided = Decided::plainly_to(hostgroup).with_orders_of(&mut judged);
+    let is_bound = session.transaction.is_some() || !session.autocommit || is_bound_to(state, links, wanted);
+    if is_bound && !is_there {
+        decided.refuse(ClientError::NeedReprepare);
+    }
+    decided
+}
+
+/// The same for a statement that is not known, or not yet. The server says that it does not
+/// know it; but what it takes for the one that was prepared last is not that of a client whose
+/// last one was refused here, or of a session that has had the connection before.
+pub(in crate::session) fn decide_unknown(
+    entry: &BookEntry,
+    io: &Io,
+    state: &SessionState,
+    links: &Links,
+    command: Command<'_>,
+) -> Decided {
+    let (kind, named) = (command.kind, command.statement());
+    let session = links.session(state);
+    let anywhere = if links.in_use.is_some() { Some(state.here) } else { None };
+    let hostgroup = session.transaction.or(anywhere).unwrap_or(state.account.hostgroup());
+    let mut decided = Decided::plainly_to(hostgroup);
+    let known = state.prepared.as_ref().zip(named);
+    let is_last = named == Some(LAST_STATEMENT);
+    let (links, kept) = (links, &entry.worker.upstream.kept);
+    if let Some((all, id)) = known.filter(|_| !is_last)
+        && links.look_at(kept, hostgroup, |link| all.client_id_of(id, link)).is_some()
+    {
+        // The server calls another statement of the session so.
+        decided.refuse(ClientError::UnknownStatement { id });
+        return decided;
+    }
+    let awaited = known.and_then(|(all, id)| all.executed(id));
+    // To MySQL it is a number like others.
+    let means_last = is_last && kind.answer() != Answer::None;
+    if let Some(what) = awaited {
+        return execute_as(entry, io, state, links, kind, what, decided);
+    }
+    if means_last && entry.worker.shared.upstream.servers.may_be_mariadb() {
+        decided.refuse(ClientError::NoLastStatement(kind));
+    }
+    if matches!(kind, Kind::StmtExecute | Kind::StmtBulkExecute) {
+        // It may be one that is being prepared.
+        decided.plan = decided.plan.in_doubt();
+    }
+    entry.worker.screen_execution(state, kind, None, decided)
+}
+
+/// The same decision about a statement with this text, or about an execution of it, with what
+/// may be behind its tables.
+pub(in crate::session) fn look_behind(
+    entry: &BookEntry,
+    io: &Io,
+    state: &SessionState,
+    links: &Links,
+    decided: Decided,
+    text: &[u8],
+    execute: bool,
+) -> Decided {
+    let Some(unseen) = unseen_behind(entry, state, &decided, text) else {
+        return decided;
+    };
+    let mut decided = decided;
+    if decided.is_split() && matches!(unseen, Unseen::Known) {
+        // Not at a reader: it may write.
+        let elsewhere = judge(entry, io, state, links, (text, true), Some(AccessMode::ReadWrite), execute);
+        decided.redirect(elsewhere.target().unwrap_or(state.here));
+    }
+    decided.plan.effects = decided.plan.effects.union(Effects::FUNCTION);
+    decided.change.get_or_insert_default().unseen = Some(unseen);
+    decided
+}
+
+/// Decides where a command goes; nothing if more of it has to be there first.
+pub(in crate::session) fn decide(
+    entry: &BookEntry,
+    io: &Io,
+    state: &SessionState,
+    links: &Links,
+    command: Command<'_>,
+) -> Option<Decided> {
+    if !is_enough(command) {
+        return None;
+    }
+    let (kind, text) = (command.kind, command.text());
+    let is_whole = command.is_whole() && command.payload().len() <= JUDGED_BYTES_MAX;
+    let decided = match kind {
+        Kind::Query => look_behind(
+            entry,
+            io,
+            state,
+            links,
+            judge(entry, io, state, links, (text, is_whole), asked(command, 0), false),
+            text,
+            false,
+        ),
+        Kind::StmtPrepare => judge(entry, io, state, links, (text, is_whole), None, false).never_cached(),
+        _ if kind.names_statement() => decide_prepared(entry, io, state, links, command),
+        _ => {
+            // What any server that the session has can answer.
+            let is_anyones = matches!(
+                kind,
+                Kind::Ping
+                    | Kind::Statistics
+                    | Kind::InitDb
+                    | Kind::FieldList
+                    | Kind::SetOption
+                    | Kind::ResetConnection
+                    | Kind::ProcessInfo
+            );
+            let SessionState { here, account, .. } = state;
+            let usual = if is_anyones && links.in_use.is_some() { *here } else { account.hostgroup() };
+            // Where a transaction is open, the status flags tell the client so.
+            let session = links.session(state);
+            Decided::plainly_to(session.transaction.unwrap_or(usual))
+        }
+    };
+    Some(state.with_application(command, decided))
+}
+
+/// What is decided about a statement.
+pub(in crate::session) fn judge(
+    entry: &BookEntry,
+    io: &Io,
+    state: &SessionState,
+    links: &Links,
+    (text, is_whole): (&[u8], bool),
+    asked: Option<AccessMode>,
+    execute: bool,
+) -> Decided {
+    let session = links.session(state);
+    let at = circumstances(&entry.worker, state, &session, asked, execute);
+    state.trace(|trace| trace.explained(explain_text(entry, state, links, text, is_whole, &at)));
+    let judged = entry.worker.routing.borrow_mut().judge(text, is_whole, &at);
+    let mut decided = state.decide(judged, text, links.lock().is_some());
+    if decided.plan.kind == StatementKind::Show && !decided.is_rewritten {
+        let (cipher, version) = io.sock.tls_names().unwrap_or_default();
+        if let Some(told) = told_here(text, cipher, version) {
+            decided.rewrite(told);
+        }
+    }
+    decided
+}
+
+/// What an execution of the statement that was prepared last lacks, if its parameters are not
+/// there. The server gets such a statement by its own number, under which `MariaDB` would take
+/// missing bytes for NULL.
+pub(in crate::session) fn lacks_parameters(command: Command<'_>, prepared: u16) -> Option<wire::WireError> {
+    if prepared == 0 || command.statement() != Some(LAST_STATEMENT) {
+        return None;
+    }
+    command.wrong_params(prepared)
+}
+
+/// Whether there is as much of a command as the decision takes.
+pub(in crate::session) fn is_enough(command: Command<'_>) -> bool {
+    let len = command.payload_len() as usize;
+    let needed = match command.kind {
+        // Executions, too: types may have to be added. What is too large for that is left as it is.
+        Kind::Query | Kind::StmtPrepare | Kind::StmtExecute => len.min(JUDGED_BYTES_MAX),
+        _ => 0,
+    };
+    command.payload().len() >= needed
+}
