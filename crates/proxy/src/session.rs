@@ -81,6 +81,7 @@ mod command;
 mod correction;
 mod decided;
 mod digest;
+mod entry;
 mod execute;
 mod facts;
 mod fast_forward;
@@ -154,7 +155,8 @@ use crate::ending::Ending;
 use crate::invariant::broken;
 use crate::sock::Sock;
 use crate::tunnel::resume;
-use crate::worker::{BookEntry, Worker};
+use crate::worker::Worker;
+use entry::BookEntry;
 use session::identity::Identity;
 use upstream::Backend;
 use upstream::Copied;
@@ -222,19 +224,15 @@ impl Session {
         if let Some(backend) = &backend {
             state.begin_at(backend.connection());
         }
-        Self::of((worker, control), Io::new(client, backlog), state, backend, Flight::new(flights))
+        let entry = BookEntry { worker, control, flights };
+        Self::of(entry, Io::new(client, backlog), state, backend)
     }
 
     /// A session that has this much.
-    fn of(
-        (worker, control): (Rc<Worker>, Rc<Control>),
-        io: Io,
-        state: Box<SessionState>,
-        backend: Option<Backend>,
-        flight: Flight,
-    ) -> Self {
-        let links = Links::new(worker.interned.pool_key(&state.identity), backend);
-        Self { entry: BookEntry { worker, control }, io, links, state, flight }
+    fn of(entry: BookEntry, io: Io, state: Box<SessionState>, backend: Option<Backend>) -> Self {
+        let links = Links::new(entry.worker.interned.pool_key(&state.identity), backend);
+        let flight = Flight::new(Rc::clone(&entry.flights));
+        Self { entry, io, links, state, flight }
     }
 
     /// What is left when the session is over. The backend goes first, and waits for no goodbye.

@@ -49,7 +49,7 @@ use observe::running::Shown;
 use reply::WorkerParts;
 use upstream::ledger::Ledger;
 
-pub(crate) use books::{BookEntry, Registered};
+pub(crate) use books::Registered;
 pub(crate) use inbox::{Inbox, Message, Question};
 pub(crate) use starting::spawn;
 

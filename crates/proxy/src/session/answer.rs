@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use wire::reply::Event;
 
 use super::Session;
+use super::entry::BookEntry;
 use super::facts::endings::{pause_or_end, told_if};
 use super::facts::leases::was_reset;
 use super::facts::orders::{note_own_limit, obey};
@@ -28,7 +29,6 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::{in_use_mut, no_connection};
 use crate::sock::garbled;
-use crate::worker::BookEntry;
 use upstream::limits::FILLS_PER_TURN;
 use upstream::{Crossed, Progress};
 

@@ -23,6 +23,7 @@ use super::cached_asked::{Asked, row};
 use super::cached_fresh::Fresh;
 use super::cached_missed::send_missed;
 use super::decided::Decided;
+use super::entry::BookEntry;
 use super::facts::answers::cache_key;
 use super::facts::cache::{await_proof, join, learn_known, missed, send_to_target, style};
 use super::facts::orders::while_waiting;
@@ -39,7 +40,7 @@ use crate::control::Control;
 use crate::counted::{Ended, note_time};
 use crate::ending::Ending;
 use crate::state::substitute::Counted;
-use crate::worker::{BookEntry, Worker};
+use crate::worker::Worker;
 use observe::running::Measured;
 
 impl Session {

@@ -11,11 +11,12 @@ use wire::command::Kind;
 
 use super::cached_asked::Asked;
 use super::decided::Decided;
+use super::entry::BookEntry;
 use super::facts::cache::{form, send_to_target};
 use super::flight::Flight;
 use super::state::SessionState;
 use crate::state::Setting;
-use crate::worker::{BookEntry, Worker};
+use crate::worker::Worker;
 use reply::cache_fill::{CacheFill, Filling};
 
 /// The command goes to its target, and its reply is copied. An `OFFSET` passes so many rows by.

@@ -5,7 +5,8 @@ use route::Peek;
 
 use super::cached_asked::Asked;
 use super::cached_fresh::Fresh;
-use crate::worker::{BookEntry, Worker};
+use super::entry::BookEntry;
+use crate::worker::Worker;
 
 impl BookEntry {
     /// Does this, and forgets which definitions it has found to be missing.

@@ -12,6 +12,7 @@ use wire::packet::Cells;
 use wire::reply::Answer;
 
 use super::Session;
+use super::entry::BookEntry;
 use super::facts::asking::{ask_besides, ask_rows, forget_warnings, packet_of};
 use super::flight::Flight;
 use super::io::Io;
@@ -22,7 +23,7 @@ use super::to_learn::ToLearn;
 use crate::ending::Ending;
 use crate::relations::Relation;
 use crate::state::Pin;
-use crate::worker::{BookEntry, Worker};
+use crate::worker::Worker;
 use session::limits::TABLES_MAX;
 use session::unjudged::CODE;
 use upstream::{Connection, Defaults, Reply};

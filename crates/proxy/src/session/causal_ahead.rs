@@ -17,6 +17,7 @@ use super::Session;
 use super::awaited::{Awaited, Known};
 use super::close::close_here;
 use super::decided::{Decided, Next};
+use super::entry::BookEntry;
 use super::facts::asking::{give_up_unanswered, over_connection};
 use super::facts::causal::{awaited, known, note_answer, question_for};
 use super::facts::commands::may_ask_ahead;
@@ -31,7 +32,6 @@ use super::state::prepared::Prepared;
 use super::stop::Stop;
 use crate::ending::Ending;
 use crate::limits::{BEHIND_SETUP_MAX, CAUSAL_DROP_MIN};
-use crate::worker::BookEntry;
 use upstream::{ask_in_front, drain_reply};
 
 impl Session {

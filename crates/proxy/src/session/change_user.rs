@@ -9,6 +9,7 @@ use wire::command::{self, Kind};
 use wire::frame::put_message;
 use wire::{Codec as _, StatusFlags};
 
+use super::entry::BookEntry;
 use super::facts::orders::note_own_limit;
 use super::facts::replies::{reply, write_to_client};
 use super::io::Io;
@@ -24,7 +25,7 @@ use crate::ending::Ending;
 use crate::exchange::Exchange;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX};
-use crate::worker::{BookEntry, Worker};
+use crate::worker::Worker;
 use session::identity::{Account, Identity};
 use upstream::{Backend, LOST_AT_MARIADB, QUIT};
 

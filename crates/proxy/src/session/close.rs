@@ -7,13 +7,14 @@ use wire::command::{Kind, statement_id};
 use wire::frame::put_message;
 
 use super::Session;
+use super::entry::BookEntry;
 use super::facts::endings::lose_other;
 use super::facts::shown::measure_own;
 use super::links::Links;
 use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::Gone;
-use crate::worker::{BookEntry, Worker};
+use crate::worker::Worker;
 use upstream::{Backend, Connection, Kept};
 
 impl Session {

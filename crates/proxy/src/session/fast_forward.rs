@@ -12,6 +12,7 @@ use querylog::{AuditEvent, Port};
 use route::no_readers;
 
 use super::Session;
+use super::entry::BookEntry;
 use super::facts::endings::unreadable;
 use super::facts::leases::{clean_up_behind, poll_idle_backend};
 use super::facts::orders::{leave_servers_off, obey};
@@ -24,7 +25,6 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::in_use_mut;
 use crate::tunnel::resume;
-use crate::worker::BookEntry;
 use upstream::Copied;
 use upstream::{AcquireError, Full, QUIT};
 

@@ -5,6 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use wire::frame::MessageScanner;
 
+use super::entry::BookEntry;
 use super::facts::endings::{interrupted, told, unreadable};
 use super::facts::orders::obey;
 use super::facts::replies::flush_client;
@@ -16,7 +17,6 @@ use crate::error::ClientError;
 use crate::invariant::in_use;
 use crate::relay::Parked;
 use crate::sock::Input;
-use crate::worker::BookEntry;
 use upstream::Target;
 use upstream::limits::FILLS_PER_TURN;
 

@@ -156,11 +156,6 @@ impl Flight {
         Self { current: None, free }
     }
 
-    /// The same for a session beside this one.
-    pub(super) fn beside(&self) -> Self {
-        Self::new(Rc::clone(&self.free))
-    }
-
     /// The flight, to be changed; it begins if there is none.
     pub(super) fn begin(&mut self) -> &mut InFlight {
         self.current.get_or_insert_with(|| self.free.take())

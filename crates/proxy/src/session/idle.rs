@@ -2,6 +2,7 @@
 //! another session may get them, and are taken back with the next command if they are still there.
 
 use super::Session;
+use super::entry::BookEntry;
 use super::facts::leases::break_promise;
 use super::facts::places::shares;
 use super::facts::sharing::make_one_idle;
@@ -9,7 +10,6 @@ use super::links::Links;
 use super::state::SessionState;
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
-use crate::worker::BookEntry;
 use upstream::Backend;
 
 impl Session {

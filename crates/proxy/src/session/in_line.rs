@@ -11,6 +11,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::decided::Next;
+use super::entry::BookEntry;
 use super::facts::causal::{awaits_writes, has_to_see};
 use super::facts::commands::batchable;
 use super::facts::orders::killed_here;
@@ -23,7 +24,7 @@ use super::state::SessionState;
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::sock::Input;
-use crate::worker::{BookEntry, Worker};
+use crate::worker::Worker;
 use upstream::{Found, InLine, Place, Whom, take, take_at_once};
 
 impl Session {

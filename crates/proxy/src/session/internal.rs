@@ -6,6 +6,7 @@ use route::Hold;
 use tokio::time::Instant;
 use wire::{Capabilities, StatusFlags};
 
+use super::entry::BookEntry;
 use super::facts::places::shares;
 use super::io::Io;
 use super::links::Links;
@@ -13,7 +14,6 @@ use super::state::SessionState;
 use crate::control::Control;
 use crate::document::Value::{List, Object};
 use crate::document::{Form, Value, client, ms, object, on, plain, text};
-use crate::worker::BookEntry;
 use upstream::Backend;
 
 /// The document.

@@ -1,12 +1,12 @@
 //! Internal queries over the session's connection to a server; the client sees nothing of them.
 
+use super::entry::BookEntry;
 use super::facts::asking::internal_query_within;
 use super::flight::Flight;
 use super::links::Links;
 use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::worker::BookEntry;
 use upstream::{InternalQuery, Reply};
 
 /// Why a connection has not done what it was to do.

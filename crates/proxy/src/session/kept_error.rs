@@ -13,6 +13,7 @@ use wire::command::Kind;
 use wire::reply::Answer;
 
 use super::Session;
+use super::entry::BookEntry;
 use super::facts::asking::{ask_besides, packet_of};
 use super::facts::sharing::{is_left_to_itself, may_leave_diagnostics};
 use super::flight::Flight;
@@ -23,7 +24,6 @@ use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::{Mark, Pin};
-use crate::worker::BookEntry;
 use upstream::Reply;
 
 /// What servers are asked for: more than one row is not kept.

@@ -7,6 +7,7 @@ use wire::command::Kind;
 use wire::reply::End;
 
 use super::Session;
+use super::entry::BookEntry;
 use super::facts::endings::told;
 use super::facts::orders::while_waiting;
 use super::facts::replies::{reply, reply_error};
@@ -22,7 +23,6 @@ use crate::limits::KILL_ANSWER_MAX;
 use crate::mail::Verdict;
 use crate::statement::Kill;
 use crate::statement::kill::What;
-use crate::worker::BookEntry;
 use reply::errors::INTERRUPTED;
 use session::link::LinkState;
 

@@ -11,6 +11,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::correction::correction;
+use super::entry::BookEntry;
 use super::facts::asking::packet_of;
 use super::facts::kills::kill_by_parameter;
 use super::internal_query::ask_server;
@@ -22,7 +23,6 @@ use crate::error::ClientError;
 use crate::mail::Verdict;
 use crate::statement::Kill;
 use crate::statement::kill::{self, Target};
-use crate::worker::BookEntry;
 use upstream::Full;
 
 impl Session {

@@ -12,6 +12,7 @@ use wire::{Capabilities, StatusFlags};
 
 use super::Session;
 use super::cached_answer::Stale;
+use super::entry::BookEntry;
 use super::facts::cache::take_stale;
 use super::facts::endings::{code, told};
 use super::facts::executions::send_once_more;
@@ -29,7 +30,6 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::session::facts::endings::error_text;
-use crate::worker::BookEntry;
 use command::is_about_transactions;
 use reply::errors::INTERRUPTED;
 use session::link::Loss;

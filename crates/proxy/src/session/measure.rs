@@ -8,13 +8,14 @@ use tokio::time::Instant;
 use wire::command::Kind;
 
 use super::decided::Decided;
+use super::entry::BookEntry;
 use super::links::Links;
 use super::state::SessionState;
 use crate::audit;
 use crate::counted::{Ended, answered, is_question, note_time};
 use crate::counts::Counter;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
-use crate::worker::{BookEntry, Worker};
+use crate::worker::Worker;
 use observe::running::{Also, Measured};
 use upstream::Reply;
 

@@ -5,6 +5,7 @@
 //! notice: the next statement gets another one. What only that server knows is lost with it, and
 //! the client is told ([`lost`](super::lost)).
 
+use super::entry::BookEntry;
 use super::facts::endings::told_if;
 use super::facts::leases::leave_nothing_running;
 use super::links::Links;
@@ -12,7 +13,6 @@ use super::state::SessionState;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use crate::worker::BookEntry;
 
 /// While an answer is on its way: ends the session if the server that owes it is off. What runs
 /// there is killed.

@@ -14,6 +14,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::change_user::change_user;
+use super::entry::BookEntry;
 use super::facts::endings::interrupted;
 use super::facts::orders::while_waiting;
 use super::facts::places::{is_fast_forward, shares, take_found};
@@ -32,7 +33,6 @@ use crate::error::ClientError;
 use crate::fresh::Behind;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
-use crate::worker::BookEntry;
 use upstream::{AcquireError, Avoid, Full, Target, Whom, acquire, open_in};
 
 impl Session {

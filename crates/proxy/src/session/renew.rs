@@ -10,6 +10,7 @@ use wire::reply::{End, Outcome};
 use super::Session;
 use super::close::close_here;
 use super::decided::Decided;
+use super::entry::BookEntry;
 use super::facts::executions::send_once_more;
 use super::facts::orders::killed_here;
 use super::facts::replies::{reply_error, write_to_client};
@@ -21,7 +22,6 @@ use crate::counted::answered;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::RENEWALS_MAX;
-use crate::worker::BookEntry;
 
 /// `ER_NEED_REPREPARE`.
 const NEED_REPREPARE: u16 = 1615;

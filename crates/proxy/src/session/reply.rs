@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 use wire::frame::MessageScanner;
 
 use super::Session;
+use super::entry::BookEntry;
 use super::facts::endings::{interrupted, unreadable};
 use super::facts::orders::obey;
 use super::io::Io;
@@ -13,7 +14,6 @@ use super::links::Links;
 use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::worker::BookEntry;
 
 impl Session {
     /// Reads one command to its end and forgets it. Returns the sequence id that an answer begins

@@ -7,6 +7,7 @@ use wire::frame::MAX_PAYLOAD;
 
 use super::Session;
 use super::decided::Decided;
+use super::entry::BookEntry;
 use super::facts::causal::note_causal;
 use super::facts::executions::{comes_alone, is_here, note_prepared, preparing, propose};
 use super::facts::kills::begin_listing;
@@ -20,7 +21,7 @@ use super::state::{Past, SessionState};
 use super::trace::Trace;
 use crate::limits::PREPARED_BYTES_MAX;
 use crate::state::{Mark, Pin};
-use crate::worker::{BookEntry, Worker};
+use crate::worker::Worker;
 use session::change::Change;
 
 impl Session {

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::reply::Answer;
 
+use super::entry::BookEntry;
 use super::facts::asking::{
     ask_rows, end_question, forget_warnings, has_mode, has_usual_grammar, packet_of, texts,
 };
@@ -24,7 +25,7 @@ use crate::ending::Ending;
 use crate::limits::ROUTINE_BYTES_MAX;
 use crate::relations::{Behind, Relation};
 use crate::state::Pin;
-use crate::worker::{BookEntry, Worker};
+use crate::worker::Worker;
 use session::limits::{ROUTINES_MAX, TABLES_MAX};
 use session::unjudged::{CODE, Code, Routine, Unjudged};
 use upstream::Reply;

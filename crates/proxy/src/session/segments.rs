@@ -21,6 +21,7 @@ use wire::reply::{End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::again::{may_be_hidden, refused};
+use super::entry::BookEntry;
 use super::flight::Flight;
 use super::hidden::Refused;
 use super::io::Io;
@@ -29,7 +30,6 @@ use super::state::settle::{RanAt, Settled};
 use super::state::{Past, SessionState};
 use crate::counted::answered;
 use crate::counts::Counter;
-use crate::worker::BookEntry;
 use reply::Taps;
 use reply::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
 use session::causal::untold;

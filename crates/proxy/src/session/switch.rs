@@ -9,6 +9,7 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use super::Session;
+use super::entry::BookEntry;
 use super::facts::asking::packet_of;
 use super::facts::endings::lose_other;
 use super::facts::leases::{OF_SESSION, lose_backend, lose_backend_for};
@@ -25,7 +26,7 @@ use crate::ending::Ending;
 use crate::error::Gone;
 use crate::state::gtids::said_to;
 use crate::statement::set_use::{SetOf, set_of};
-use crate::worker::{BookEntry, Worker};
+use crate::worker::Worker;
 use session::link::Loss;
 use upstream::{AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Reply, Setup, part};
 

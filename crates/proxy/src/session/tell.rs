@@ -9,6 +9,7 @@ use wire::packet::{self, TextRow};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::entry::BookEntry;
 use super::facts::answers::peek;
 use super::facts::causal::explain_writes;
 use super::facts::places::circumstances;
@@ -26,7 +27,6 @@ use crate::routing::Circumstances;
 use crate::routing::explain::explain;
 use crate::session::facts::places::asked;
 use crate::statement::Ask;
-use crate::worker::BookEntry;
 use upstream::candidates;
 
 /// `utf8mb4_general_ci`, the collation of all cells.

@@ -6,6 +6,7 @@
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, packet};
 
+use super::entry::BookEntry;
 use super::facts::asking::packet_of;
 use super::facts::orders::note_own_limit;
 use super::flight::Flight;
@@ -14,7 +15,6 @@ use super::links::Links;
 use super::state::SessionState;
 use crate::ending::Ending;
 use crate::state::{Setting, set};
-use crate::worker::BookEntry;
 use upstream::Reply;
 
 /// The types of numbers in definitions of columns: `MYSQL_TYPE_TINY` to `MYSQL_TYPE_DOUBLE`,

@@ -7,13 +7,13 @@ use wire::Codec as _;
 use wire::packet::TextRow;
 use wire::reply::Answer;
 
+use super::entry::BookEntry;
 use super::facts::asking::{ask_besides, packet_of};
 use super::flight::Flight;
 use super::links::Links;
 use super::state::SessionState;
 use crate::control::Control;
 use crate::ending::Ending;
-use crate::worker::BookEntry;
 use observe::running::Warned;
 use session::identity::PLAIN;
 

@@ -18,6 +18,7 @@ use sql::shape::Effects;
 
 use super::Session;
 use super::decided::Decided;
+use super::entry::BookEntry;
 use super::facts::asking::packet_of;
 use super::facts::leases::lose_backend;
 use super::facts::routing::judge;
@@ -29,7 +30,6 @@ use super::state::{Past, SessionState};
 use super::stop::Stop;
 use crate::ending::Ending;
 use crate::state::without_writer::{Bracket, bracket, is_shown_anywhere};
-use crate::worker::BookEntry;
 use upstream::{AcquireError, Ahead, Full, part};
 
 /// What a `SET` does that every server can do alike. One of `autocommit` commits, but there is no

@@ -105,13 +105,6 @@ impl Worker {
     }
 }
 
-/// Where a session runs: its worker, and what others see of the session and want of it.
-#[derive(Debug)]
-pub(crate) struct BookEntry {
-    pub(crate) worker: Rc<Worker>,
-    pub(crate) control: Rc<Control>,
-}
-
 /// A session in its worker's books.
 #[derive(Debug)]
 pub(crate) struct Registered {

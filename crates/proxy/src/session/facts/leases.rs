@@ -3,6 +3,7 @@
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::kill::clean_up;
+use crate::session::entry::BookEntry;
 use crate::session::facts::endings::{interrupted, told};
 use crate::session::facts::orders::shot;
 use crate::session::flight::Flight;
@@ -10,7 +11,6 @@ use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::sock::Input;
 use crate::statement::Kill;
-use crate::worker::BookEntry;
 use session::link::Loss;
 use std::task::Context;
 use std::task::Poll;

@@ -3,11 +3,12 @@
 use crate::control::Control;
 use crate::routing::Circumstances;
 use crate::session::decided::Decided;
+use crate::session::entry::BookEntry;
 use crate::session::links::Links;
 use crate::session::pipelined::work_at;
 use crate::session::state::SessionState;
 use crate::users::Options;
-use crate::worker::{BookEntry, Worker};
+use crate::worker::Worker;
 use command::Command;
 use route::AccessMode;
 use session::link::Loss;

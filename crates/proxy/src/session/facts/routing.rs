@@ -2,6 +2,7 @@
 
 use crate::error::ClientError;
 use crate::session::decided::Decided;
+use crate::session::entry::BookEntry;
 use crate::session::facts::causal::is_bound_to;
 use crate::session::facts::places::{asked, circumstances, unseen_behind};
 use crate::session::io::Io;
@@ -9,7 +10,6 @@ use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::session::state::prepared::{Prepared, Preparing};
 use crate::session::tell::explain_text;
-use crate::worker::BookEntry;
 use command::Command;
 use route::AccessMode;
 use route::limits::JUDGED_BYTES_MAX;

@@ -1,10 +1,10 @@
 //! What others are shown of a session that waits or answers.
 
+use crate::session::entry::BookEntry;
 use crate::session::facts::records::{note_traced_here, note_traced_wait, place_here};
 use crate::session::flight::Flight;
 use crate::session::io::Io;
 use crate::session::state::SessionState;
-use crate::worker::BookEntry;
 use observe::running::Measured;
 use std::num::NonZeroU64;
 use tokio::time::Instant;

@@ -1,12 +1,13 @@
 //! What a statement writes, as far as cached answers depend on it.
 
 use crate::session::decided::Decided;
+use crate::session::entry::BookEntry;
 use crate::session::facts::cache::tables_of;
 use crate::session::flight::Flight;
 use crate::session::links::Links;
 use crate::session::relations::defines;
 use crate::session::state::{Past, SessionState};
-use crate::worker::{BookEntry, Worker};
+use crate::worker::Worker;
 use cache::Scope;
 use cache::Writing;
 use command::Command;

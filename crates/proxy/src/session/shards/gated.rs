@@ -10,12 +10,12 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::{Gates, Pass, TableName};
 use crate::session::Session;
+use crate::session::entry::BookEntry;
 use crate::session::facts::orders::while_waiting;
 use crate::session::io::Io;
 use crate::session::links::Links;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
-use crate::worker::BookEntry;
 
 /// Why a command does not run behind a gate.
 pub(super) enum Barred {

@@ -19,9 +19,11 @@ use crate::ending::Ending;
 use crate::invariant::broken;
 use crate::session::io::Io;
 use crate::session::phase::Phase;
+use crate::session::state::SessionState;
 use crate::session::{Session, end_of};
 use crate::sock::Sock;
 use crate::state::Settings;
+use crate::worker::Worker;
 use scatter::capabilities_at_shards;
 
 /// Bytes that an inner session has said and that were not read yet.
@@ -69,10 +71,10 @@ impl Session {
             shards.made += 1;
             let serial = shards.made;
             let schema = self.state.identity.account.schema.as_deref();
-            let schema = schema.and_then(|schema| schema_at(self, schema, hostgroup));
+            let schema = schema.and_then(|schema| schema_at(&self.entry.worker, schema, hostgroup));
             self.new_inner(hostgroup, slot, serial, schema)
         };
-        inner.follow(self);
+        inner.follow(&self.state);
         if let Some(settings) = as_then.filter(|_| !inner.is_for_once) {
             let is_in_schema =
                 Rc::ptr_eq(inner.session.state.shared_settings(), self.state.shared_settings());
@@ -88,7 +90,7 @@ impl Session {
         let list = &mut self.links.away.role.shards().inner;
         let at = list.iter().position(|inner| inner.serial == serial)?;
         let mut inner = list.swap_remove(at);
-        inner.follow(self);
+        inner.follow(&self.state);
         Some(inner)
     }
 
@@ -96,7 +98,7 @@ impl Session {
     /// is for one command.
     pub(super) fn inner_in(&self, hostgroup: u32, schema: &str) -> Inner {
         let mut inner = self.new_inner(hostgroup, 0, 0, Some(schema.as_bytes().into()));
-        inner.stay_in_schema(self);
+        inner.stay_in_schema(&self.state);
         inner
     }
 
@@ -116,9 +118,8 @@ impl Session {
         if let Some(gtids) = &mut state.gtids {
             gtids.own = own.map(Own::for_inner);
         }
-        let (worker, control) = (Rc::clone(&self.entry.worker), Rc::clone(&self.entry.control));
-        let io = Io::new(no_client(), Vec::new());
-        let mut session = Self::of((worker, control), io, state, None, self.flight.beside());
+        let entry = self.entry.clone();
+        let mut session = Self::of(entry, Io::new(no_client(), Vec::new()), state, None);
         session.links.away.role = Role::inner();
         Inner {
             hostgroup,
@@ -200,31 +201,32 @@ impl Links {
 impl Inner {
     /// The inner session has what the outer one has set. It is in the same schema if the shard has
     /// that; if not, its statements name theirs.
-    pub(super) fn follow(&mut self, outer: &Session) {
-        let (state, settings) = (&mut self.session.state, outer.state.shared_settings());
+    pub(super) fn follow(&mut self, outer: &SessionState) {
+        let worker = Rc::clone(&self.session.entry.worker);
+        let (state, settings) = (&mut self.session.state, outer.shared_settings());
         let is_same = self.followed.as_ref().is_some_and(|(caller, followed)| {
-            Arc::ptr_eq(caller, &outer.state.caller) && Rc::ptr_eq(followed, settings)
+            Arc::ptr_eq(caller, &outer.caller) && Rc::ptr_eq(followed, settings)
         });
         if is_same {
             return;
         }
-        let schema = outer.state.caller.schema();
-        if schema_at(outer, schema, self.hostgroup).as_deref() == Some(schema) {
-            state.caller = Arc::clone(&outer.state.caller);
-            state.take_settings(Rc::clone(settings), outer.state.charset);
+        let schema = outer.caller.schema();
+        if schema_at(&worker, schema, self.hostgroup).as_deref() == Some(schema) {
+            state.caller = Arc::clone(&outer.caller);
+            state.take_settings(Rc::clone(settings), outer.charset);
         } else {
             self.stay_in_schema(outer);
         }
-        self.followed = Some((Arc::clone(&outer.state.caller), Rc::clone(settings)));
+        self.followed = Some((Arc::clone(&outer.caller), Rc::clone(settings)));
     }
 
     /// The inner session is in the schema of its login, and has all else that the outer one has
     /// set.
-    fn stay_in_schema(&mut self, outer: &Session) {
+    fn stay_in_schema(&mut self, outer: &SessionState) {
         let state = &mut self.session.state;
         let identity = Rc::clone(&state.identity);
         state.go_to_schema(identity.account.schema.as_deref().unwrap_or_default());
-        state.take_settings(Rc::new(outer.state.shared_settings().without_schema()), outer.state.charset);
+        state.take_settings(Rc::new(outer.shared_settings().without_schema()), outer.charset);
     }
 
     /// Has it run a statement of which the client hears nothing, whatever runs beside it. The
@@ -246,8 +248,8 @@ impl Inner {
 }
 
 /// The schema at a hostgroup that stands for a client's schema, if one does.
-fn schema_at(outer: &Session, schema: &[u8], hostgroup: u32) -> Option<Box<[u8]>> {
-    let settings = outer.entry.worker.settings();
+fn schema_at(worker: &Worker, schema: &[u8], hostgroup: u32) -> Option<Box<[u8]>> {
+    let settings = worker.settings();
     let logical = std::str::from_utf8(schema).ok()?;
     let physical = settings.shards.as_ref()?.schema_at(logical, hostgroup)?;
     Some(physical.as_bytes().into())

@@ -29,9 +29,10 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
 use crate::session::Session;
+use crate::session::entry::BookEntry;
 use crate::state::results::LastId;
 use crate::templates::{Found, Holds, Kept};
-use crate::worker::{BookEntry, Worker};
+use crate::worker::Worker;
 
 /// Effects for which it matters what the session has done, or that change rows or tables: the plan
 /// of a statement with one of them is not remembered.

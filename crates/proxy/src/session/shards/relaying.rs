@@ -8,10 +8,10 @@ use super::facts::poll_killed;
 use super::runners::{Lead, Run, Runners, poll_all};
 use crate::control::Control;
 use crate::ending::Ending;
+use crate::session::entry::BookEntry;
 use crate::session::io::Io;
 use crate::session::state::SessionState;
 use crate::sock::Sock;
-use crate::worker::BookEntry;
 use scatter::{Over, Relay};
 
 /// Runs what the runners have got, until the client has its reply and all shards have ended

@@ -21,11 +21,11 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::STORED_BEHIND_MAX;
 use crate::session::Session;
+use crate::session::entry::BookEntry;
 use crate::session::facts::routing::judge;
 use crate::session::io::Io;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
-use crate::worker::BookEntry;
 
 /// What a statement may do that calls something: its routines are looked for.
 const CALLS: Effects = Effects::FUNCTION.union(Effects::UNKNOWN);

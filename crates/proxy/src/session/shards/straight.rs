@@ -14,13 +14,13 @@ use super::facts::has_one_connection;
 use super::plan::holds;
 use crate::ending::Ending;
 use crate::session::Session;
+use crate::session::entry::BookEntry;
 use crate::session::facts::commands::{Look, look};
 use crate::session::flight::Flight;
 use crate::session::links::Links;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 use crate::state::Pin;
-use crate::worker::BookEntry;
 
 impl Session {
     /// Begins the query that `input` consists of at its shard. Nothing if the shard is not known,

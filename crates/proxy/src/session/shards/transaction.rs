@@ -226,7 +226,7 @@ impl Session {
         let mut open: Vec<Inner> = list.extract_if(.., |inner| inner.is_in_transaction()).collect();
         let is_one = open.len() == 1;
         for inner in &mut open {
-            inner.follow(self);
+            inner.follow(&self.state);
             if !is_one {
                 // What runs at the same time has controls of its own.
                 inner.session.entry.control = self.entry.control.control_of_part();
