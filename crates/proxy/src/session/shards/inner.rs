@@ -17,6 +17,7 @@ use super::role::{Place, Role};
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::invariant::broken;
+use crate::session::entry::BookEntry;
 use crate::session::io::Io;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
@@ -72,7 +73,7 @@ impl Session {
             let serial = shards.made;
             let schema = self.state.identity.account.schema.as_deref();
             let schema = schema.and_then(|schema| schema_at(&self.entry.worker, schema, hostgroup));
-            self.new_inner(hostgroup, slot, serial, schema)
+            new_inner(&self.entry, &self.state, hostgroup, slot, serial, schema)
         };
         inner.follow(&self.state);
         if let Some(settings) = as_then.filter(|_| !inner.is_for_once) {
@@ -97,39 +98,9 @@ impl Session {
     /// An inner session that is in this schema of a hostgroup, whatever that of the client is, and
     /// is for one command.
     pub(super) fn inner_in(&self, hostgroup: u32, schema: &str) -> Inner {
-        let mut inner = self.new_inner(hostgroup, 0, 0, Some(schema.as_bytes().into()));
+        let mut inner = new_inner(&self.entry, &self.state, hostgroup, 0, 0, Some(schema.as_bytes().into()));
         inner.stay_in_schema(&self.state);
         inner
-    }
-
-    /// A new inner session that logs in to this schema. It has nothing of this one's settings yet.
-    fn new_inner(&self, hostgroup: u32, slot: usize, serial: u64, schema: Option<Box<[u8]>>) -> Inner {
-        let mut identity = self.state.identity.for_others(self.state.identity.connection_id);
-        identity.capabilities = capabilities_at_shards(identity.capabilities);
-        identity.account.schema = schema;
-        let account = route::Account {
-            default_hostgroup: hostgroup,
-            listener: None,
-            is_shard: true,
-            ..*self.state.account
-        };
-        let mut state = Box::new(self.state.at_shard(identity.into(), account));
-        let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
-        if let Some(gtids) = &mut state.gtids {
-            gtids.own = own.map(Own::for_inner);
-        }
-        let entry = self.entry.clone();
-        let mut session = Self::of(entry, Io::new(no_client(), Vec::new()), state, None);
-        session.links.away.role = Role::inner();
-        Inner {
-            hostgroup,
-            slot,
-            serial,
-            session: Box::new(session),
-            followed: None,
-            wrote: false,
-            is_for_once: false,
-        }
     }
 
     /// Has the session run the command in its backlog, as an inner one. What it comes to if it does
@@ -253,6 +224,38 @@ fn schema_at(worker: &Worker, schema: &[u8], hostgroup: u32) -> Option<Box<[u8]>
     let logical = std::str::from_utf8(schema).ok()?;
     let physical = settings.shards.as_ref()?.schema_at(logical, hostgroup)?;
     Some(physical.as_bytes().into())
+}
+
+/// A new inner session that logs in to this schema. It has nothing of this one's settings yet.
+fn new_inner(
+    entry: &BookEntry,
+    state: &SessionState,
+    hostgroup: u32,
+    slot: usize,
+    serial: u64,
+    schema: Option<Box<[u8]>>,
+) -> Inner {
+    let mut identity = state.identity.for_others(state.identity.connection_id);
+    identity.capabilities = capabilities_at_shards(identity.capabilities);
+    identity.account.schema = schema;
+    let account =
+        route::Account { default_hostgroup: hostgroup, listener: None, is_shard: true, ..*state.account };
+    let mut inner_state = Box::new(state.at_shard(identity.into(), account));
+    let own = state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
+    if let Some(gtids) = &mut inner_state.gtids {
+        gtids.own = own.map(Own::for_inner);
+    }
+    let mut session = Session::of(entry.clone(), Io::new(no_client(), Vec::new()), inner_state, None);
+    session.links.away.role = Role::inner();
+    Inner {
+        hostgroup,
+        slot,
+        serial,
+        session: Box::new(session),
+        followed: None,
+        wrote: false,
+        is_for_once: false,
+    }
 }
 
 /// A client that is not there.
