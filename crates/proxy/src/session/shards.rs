@@ -59,14 +59,16 @@ use wire::command::Kind;
 
 use super::Session;
 use super::phase::Phase;
-use super::state::Past;
+use super::state::{Past, SessionState};
 use crate::ending::Ending;
 use crate::error::ClientError;
 
+use super::entry::BookEntry;
 use super::facts::replies::write_to_client;
 use super::facts::shown::begin_own;
 use super::links::Links;
 use super::shards::facts::{may_write, note_written_at_home};
+use super::shards::transaction::roll_back_at_shards;
 use crate::worker::Worker;
 use ::command::is_about_transactions;
 use command::Command;
@@ -85,20 +87,20 @@ impl Session {
         self.entry.control.set_busy();
         if !self.entry.worker.has_shards() && !self.links.away.role.has_transaction() {
             // There are no sharded tables any more.
-            self.leave_shards().await?;
+            leave_shards(&self.entry, &self.state, &mut self.links).await?;
             return Ok(Phase::Reading);
         }
         if self.state.past.replace(Past::ROLLED_BACK, false) {
             // Home was rolled back. What is open there now came behind that.
-            self.roll_back_at_shards().await?;
+            roll_back_at_shards(&self.entry, &self.state, &mut self.links).await?;
         }
         if is_about_transactions(kind) {
             self.heed_lost_shards().await?;
             if self.state.transaction.rolled_back.is_some() {
                 // The client is told so: it has lost what it did at shards, too.
-                self.roll_back_at_shards().await?;
+                roll_back_at_shards(&self.entry, &self.state, &mut self.links).await?;
                 if matches!(kind, Kind::ResetConnection | Kind::ChangeUser) {
-                    self.leave_shards().await?;
+                    leave_shards(&self.entry, &self.state, &mut self.links).await?;
                 }
                 return Ok(self.links.stay_home());
             }
@@ -115,7 +117,7 @@ impl Session {
             Kind::FieldList => self.list_fields().await,
             kind if names_one(kind) => self.statement_at_shards(kind).await,
             Kind::ResetConnection | Kind::ChangeUser | Kind::Quit => {
-                self.leave_shards().await?;
+                leave_shards(&self.entry, &self.state, &mut self.links).await?;
                 Ok(self.links.stay_home())
             }
             _ => Ok(self.links.stay_home()),
@@ -237,15 +239,15 @@ impl Session {
         self.entry.answered_here(&self.links, 0);
         Ok(Phase::Over)
     }
+}
 
-    /// Ends what the session has at shards.
-    async fn leave_shards(&mut self) -> Result<(), Ending> {
-        if self.links.away.role.0.is_some() {
-            self.roll_back_at_shards().await?;
-        }
-        self.links.away.role = Role::default();
-        Ok(())
+/// Ends what the session has at shards.
+async fn leave_shards(entry: &BookEntry, state: &SessionState, links: &mut Links) -> Result<(), Ending> {
+    if links.away.role.0.is_some() {
+        roll_back_at_shards(entry, state, links).await?;
     }
+    links.away.role = Role::default();
+    Ok(())
 }
 
 impl Links {

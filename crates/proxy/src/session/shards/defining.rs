@@ -7,6 +7,7 @@ use wire::{Capabilities, Codec as _};
 
 use super::command::Command;
 use super::facts::{plain_reply, refused_scatter};
+use super::inner::take_inner;
 use super::role::Place;
 use super::scattered::Scattered;
 use super::transaction::error_of;
@@ -118,7 +119,7 @@ impl Session {
         let table = table.and_then(|((schema, name), layout)| layout.table(schema, name));
         let mut steps = Vec::with_capacity(branches.len());
         for (branch, node) in branches.iter().zip(table.map_or(&[][..], Table::nodes)) {
-            let inner = self.take_inner(branch.hostgroup);
+            let inner = take_inner(&self.entry, &self.state, &mut self.links, branch.hostgroup);
             let current = inner.session.state.caller.schema().to_vec();
             self.links.put_inner(inner);
             let node = [node.schema.clone(), node.table.clone()];

@@ -9,6 +9,7 @@ use wire::rows::cells;
 
 use super::Inner;
 use super::command::Command;
+use super::inner::take_inner;
 use super::transaction::error_of;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -105,7 +106,7 @@ impl Session {
 
     /// Has the inner session of a hostgroup run a statement. The reply, as packets.
     pub(super) async fn ask_at(&mut self, hostgroup: u32, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        let inner = self.take_inner(hostgroup);
+        let inner = take_inner(&self.entry, &self.state, &mut self.links, hostgroup);
         self.ask_inner(inner, text).await
     }
 

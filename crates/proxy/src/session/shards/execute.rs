@@ -10,6 +10,7 @@ use wire::frame::put_message;
 use super::Inner;
 use super::command::{Command, with_types};
 use super::facts::{as_prepared, has_one_connection, payload_of};
+use super::inner::{take_inner, take_inner_of};
 use super::prepared::{Site, Statement, depends_on_modes, prepared, renumber};
 use super::transaction::{error_of, is_about_transaction};
 use super::values::values;
@@ -47,7 +48,7 @@ impl Session {
             }
             Err(error) => return self.refuse_at_shards(Kind::StmtPrepare, &error).await,
         };
-        let mut inner = self.take_inner(branch.hostgroup);
+        let mut inner = take_inner(&self.entry, &self.state, &mut self.links, branch.hostgroup);
         let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await?;
         let (serial, modes) = (inner.serial, inner.session.state.modes());
         self.links.put_inner(inner);
@@ -188,25 +189,6 @@ impl Session {
         phase
     }
 
-    /// Closes what was prepared for these branches of one execution: later ones have other texts.
-    pub(super) async fn close_sites(&mut self, command: &Command, branches: &[Branch]) -> Result<(), Ending> {
-        let Some((id, _)) = command.execution else { return Ok(()) };
-        let Some(statement) = self.links.away.role.shards().statements.get(id) else { return Ok(()) };
-        let is_of_branch = |site: &mut Site| branches.iter().any(|branch| branch.text == site.text);
-        let closed: Vec<Site> = statement.sites.extract_if(.., is_of_branch).collect();
-        for site in closed {
-            self.close_site(&site).await?;
-        }
-        Ok(())
-    }
-
-    async fn close_site(&mut self, site: &Site) -> Result<(), Ending> {
-        let Some(mut inner) = self.take_inner_of(site.inner) else { return Ok(()) };
-        inner.session.ask_packet(closing(site.id)).await?;
-        self.links.put_inner(inner);
-        Ok(())
-    }
-
     /// The command in the backlog is about the cursor of a statement, or about parts of values.
     async fn pass_to_cursor(&mut self, kind: Kind, id: u32, mut payload: Vec<u8>) -> Result<Phase, Ending> {
         let Some(statement) = self.links.away.role.shards().statements.get(id) else {
@@ -215,7 +197,9 @@ impl Session {
         statement.parts.clear();
         statement.is_cut = false;
         let cursor = statement.cursor;
-        let open = cursor.and_then(|(serial, known_as)| Some((self.take_inner_of(serial)?, known_as)));
+        let open = cursor.and_then(|(serial, known_as)| {
+            Some((take_inner_of(&self.state, &mut self.links, serial)?, known_as))
+        });
         let Some((mut inner, known_as)) = open else {
             if kind == Kind::StmtFetch {
                 let is_mariadb = self.entry.worker.shared.says_mariadb().await;
@@ -242,10 +226,34 @@ impl Session {
         self.skip_command().await?;
         let sites = self.links.away.role.shards().statements.remove(id).map(|statement| statement.sites);
         for site in sites.unwrap_or_default() {
-            self.close_site(&site).await?;
+            close_site(&self.state, &mut self.links, &site).await?;
         }
         Ok(Phase::Over)
     }
+}
+
+/// Closes what was prepared for these branches of one execution: later ones have other texts.
+pub(super) async fn close_sites(
+    state: &SessionState,
+    links: &mut Links,
+    command: &Command,
+    branches: &[Branch],
+) -> Result<(), Ending> {
+    let Some((id, _)) = command.execution else { return Ok(()) };
+    let Some(statement) = links.away.role.shards().statements.get(id) else { return Ok(()) };
+    let is_of_branch = |site: &mut Site| branches.iter().any(|branch| branch.text == site.text);
+    let closed: Vec<Site> = statement.sites.extract_if(.., is_of_branch).collect();
+    for site in closed {
+        close_site(state, links, &site).await?;
+    }
+    Ok(())
+}
+
+async fn close_site(state: &SessionState, links: &mut Links, site: &Site) -> Result<(), Ending> {
+    let Some(mut inner) = take_inner_of(state, links, site.inner) else { return Ok(()) };
+    inner.session.ask_packet(closing(site.id)).await?;
+    links.put_inner(inner);
+    Ok(())
 }
 
 /// The packets of a command for an inner session, in which the statement is prepared before if

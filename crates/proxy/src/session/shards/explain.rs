@@ -5,6 +5,7 @@ use route::{Explanation, Step};
 
 use super::command::Command;
 use super::facts::read_settings;
+use super::inner::take_inner;
 use super::plan::with_request;
 use crate::ending::Ending;
 use crate::session::Session;
@@ -30,7 +31,7 @@ impl Session {
         let mut explanation = match &plan {
             Plan::Home => explain_backlog(&self.entry, &self.io, &self.state, &self.links, from),
             Plan::One(branch) => {
-                let inner = self.take_inner(branch.hostgroup);
+                let inner = take_inner(&self.entry, &self.state, &mut self.links, branch.hostgroup);
                 let text = branch.text.as_deref().unwrap_or(&command.text);
                 let session = inner.session.links.session(&inner.session.state);
                 let at =

@@ -4,6 +4,7 @@ use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
+use crate::session::entry::BookEntry;
 use crate::session::facts::orders::killed_here;
 use crate::session::io::Io;
 use crate::session::links::Links;
@@ -13,6 +14,7 @@ use crate::session::shards::scattered::{Scattered, has_several_servers};
 use crate::session::state::SessionState;
 use crate::sock::Input;
 use crate::state::Pin;
+use crate::templates::Holds;
 use crate::worker::Worker;
 use planner::merge::Order;
 use planner::merge::Protocol;
@@ -225,4 +227,10 @@ pub(in crate::session) fn several_servers(part: &str) -> ClientError {
         part,
         "pointsman-shard_transactions is 'single'; with 'best_effort' each server commits its own part",
     )
+}
+
+/// What a remembered plan holds for, if texts are read like this.
+pub(in crate::session) fn holds<'a>(entry: &BookEntry, state: &'a SessionState, read: Settings) -> Holds<'a> {
+    let (schema, now) = (state.caller.schema(), entry.worker.shared.uptime());
+    Holds { schema, read, select_limit: state.select_limit(), now }
 }

@@ -7,6 +7,7 @@ use wire::frame::{Packet, Packets, put_message};
 use wire::packet::{Column, Err as ErrPacket};
 use wire::{Capabilities, Codec as _};
 
+use super::inner::inner_in;
 use crate::ending::Ending;
 use crate::session::Session;
 use crate::session::io::Io;
@@ -28,7 +29,7 @@ impl Session {
         let mut packet = Vec::new();
         put_message(&mut packet, 0, &payload);
         // The command has no name of a schema: this inner session is in that of the node.
-        let mut inner = self.inner_in(node.hostgroup, &node.schema);
+        let mut inner = inner_in(&self.entry, &self.state, node.hostgroup, &node.schema);
         let reply = inner.session.ask_packet(packet).await?;
         // Warnings that it may have left would keep the connection from others.
         inner.session.ask(NOTHING).await?;

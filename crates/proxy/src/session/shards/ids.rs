@@ -11,12 +11,15 @@ use wire::packet;
 use wire::rows::first_cell;
 use wire::{Capabilities, Codec as _};
 
+use super::inner::take_inner_at;
 use crate::clock::unix_ms;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::IDS_WAIT_MAX;
 use crate::sequences::{Question, Taken};
-use crate::session::Session;
+use crate::session::entry::BookEntry;
+use crate::session::links::Links;
+use crate::session::state::SessionState;
 use wire::frame::front;
 
 /// Which of the sessions at a hostgroup asks counters: none that runs statements of the client.
@@ -40,185 +43,210 @@ struct Numbered<'a> {
     sequence: &'a shard::Sequence,
 }
 
-impl Session {
-    /// Ids for the rows of a statement.
-    pub(super) async fn ids_for(
-        &mut self,
-        layout: &Layout,
-        wanted: &Wanted,
-    ) -> Result<Result<Vec<u64>, ClientError>, Ending> {
-        let Some(numbered) = Numbered::of(layout, &wanted.schema, &wanted.table) else {
-            return Ok(Ok(Vec::new()));
+/// Ids for the rows of a statement.
+pub(super) async fn ids_for(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    layout: &Layout,
+    wanted: &Wanted,
+) -> Result<Result<Vec<u64>, ClientError>, Ending> {
+    let Some(numbered) = Numbered::of(layout, &wanted.schema, &wanted.table) else {
+        return Ok(Ok(Vec::new()));
+    };
+    let ids = take_ids(entry, state, links, numbered, wanted.count).await?;
+    Ok(ids.map_err(|reason| numbered.error(&reason)))
+}
+
+/// The client says ids itself: the sequence does not make them any more.
+pub(super) async fn raise_ids(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    layout: &Layout,
+    ids: &Ids,
+) -> Result<Result<(), ClientError>, Ending> {
+    let numbered = Numbered::of(layout, &ids.schema, &ids.table);
+    let (Some(numbered), Some(largest)) = (numbered, ids.largest) else { return Ok(Ok(())) };
+    if !matches!(numbered.sequence.kind, SequenceKind::Segment { .. }) {
+        return Ok(Ok(()));
+    }
+    let raised = raise_counter(entry, state, links, numbered, largest).await?;
+    Ok(raised.map_err(|reason| numbered.error(&reason)))
+}
+
+async fn take_ids(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    numbered: Numbered<'_>,
+    count: usize,
+) -> Result<Result<Vec<u64>, Reason>, Ending> {
+    let source = entry.worker.shared.sequences.get(numbered.sequence);
+    let deadline = Instant::now() + IDS_WAIT_MAX;
+    loop {
+        let answered = source.answered().notified();
+        tokio::pin!(answered);
+        // What is answered from here on is heard.
+        answered.as_mut().enable();
+        match source.take(count, unix_ms()) {
+            Taken::Ids(ids) => {
+                if let Some(question) = source.prefetch()
+                    && let Err(reason) = ask_counter(entry, state, links, numbered, question).await?
+                {
+                    tracing::warn!(table = numbered.name(), reason, "no ids for later rows");
+                }
+                return Ok(Ok(ids));
+            }
+            Taken::Ask(_) if Instant::now() >= deadline => return Ok(Err(LATE.to_owned())),
+            Taken::Ask(question) => {
+                if let Err(reason) = ask_counter(entry, state, links, numbered, question).await? {
+                    return Ok(Err(reason));
+                }
+            }
+            Taken::Wait => {
+                if timeout_at(deadline, answered).await.is_err() {
+                    return Ok(Err(LATE.to_owned()));
+                }
+            }
+            Taken::Failed(reason) => return Ok(Err(reason)),
+        }
+    }
+}
+
+/// Asks the counter of a sequence, and makes it if there is none.
+async fn ask_counter(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    numbered: Numbered<'_>,
+    question: Question,
+) -> Result<Result<(), Reason>, Ending> {
+    let take = store::take(&numbered.sequence.schema, &numbered.sequence.table, question.count());
+    for is_made in [false, true] {
+        let is_missing = match say_to_counter(entry, state, links, numbered.home(), &take).await? {
+            Said::Ok { affected_rows: 1.., last_insert_id } => {
+                return match question.answer(last_insert_id) {
+                    Ok(()) => Ok(Ok(())),
+                    Err(behind) => {
+                        say_raise(entry, state, links, numbered, behind.floor.saturating_sub(1)).await
+                    }
+                };
+            }
+            Said::Ok { .. } | Said::Rows(_) => false,
+            Said::Error(code, _) if !is_made && matches!(code, NO_SCHEMA | NO_TABLE) => true,
+            Said::Error(_, text) => return Ok(Err(text)),
         };
-        let ids = self.take_ids(numbered, wanted.count).await?;
-        Ok(ids.map_err(|reason| numbered.error(&reason)))
-    }
-
-    /// The client says ids itself: the sequence does not make them any more.
-    pub(super) async fn raise_ids(
-        &mut self,
-        layout: &Layout,
-        ids: &Ids,
-    ) -> Result<Result<(), ClientError>, Ending> {
-        let numbered = Numbered::of(layout, &ids.schema, &ids.table);
-        let (Some(numbered), Some(largest)) = (numbered, ids.largest) else { return Ok(Ok(())) };
-        if !matches!(numbered.sequence.kind, SequenceKind::Segment { .. }) {
-            return Ok(Ok(()));
+        if !is_made && let Err(reason) = make_counter(entry, state, links, numbered, is_missing).await? {
+            return Ok(Err(reason));
         }
-        let raised = self.raise_counter(numbered, largest).await?;
-        Ok(raised.map_err(|reason| numbered.error(&reason)))
     }
+    Ok(Err("the table of sequences has no row for it".to_owned()))
+}
 
-    async fn take_ids(
-        &mut self,
-        numbered: Numbered<'_>,
-        count: usize,
-    ) -> Result<Result<Vec<u64>, Reason>, Ending> {
-        let source = self.entry.worker.shared.sequences.get(numbered.sequence);
-        let deadline = Instant::now() + IDS_WAIT_MAX;
-        loop {
-            let answered = source.answered().notified();
-            tokio::pin!(answered);
-            // What is answered from here on is heard.
-            answered.as_mut().enable();
-            match source.take(count, unix_ms()) {
-                Taken::Ids(ids) => {
-                    if let Some(question) = source.prefetch()
-                        && let Err(reason) = self.ask_counter(numbered, question).await?
-                    {
-                        tracing::warn!(table = numbered.name(), reason, "no ids for later rows");
-                    }
-                    return Ok(Ok(ids));
+/// Makes the counter of a sequence, and its table if that is missing. It begins behind the ids
+/// of all nodes.
+async fn make_counter(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    numbered: Numbered<'_>,
+    is_missing: bool,
+) -> Result<Result<(), Reason>, Ending> {
+    if is_missing && let Said::Error(_, text) = make_table(entry, state, links, numbered.home()).await? {
+        return Ok(Err(text));
+    }
+    let mut largest = 0;
+    for node in numbered.table.nodes() {
+        let ask = store::largest(&node.schema, &node.table, &numbered.sequence.column);
+        match say_to_counter(entry, state, links, node.hostgroup, &ask).await? {
+            Said::Rows(id) => largest = largest.max(id),
+            Said::Error(_, text) => return Ok(Err(text)),
+            Said::Ok { .. } => {}
+        }
+    }
+    say_raise(entry, state, links, numbered, largest).await
+}
+
+/// Makes the table of counters, and its schema if that is missing. Of a change in a schema that
+/// is not there MariaDB says only that the table is missing.
+async fn make_table(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    home: u32,
+) -> Result<Said, Ending> {
+    let [schema, table] = store::CREATE;
+    match say_to_counter(entry, state, links, home, table).await? {
+        Said::Error(NO_SCHEMA, _) => {}
+        said => return Ok(said),
+    }
+    match say_to_counter(entry, state, links, home, schema).await? {
+        Said::Error(code, text) => Ok(Said::Error(code, text)),
+        _ => say_to_counter(entry, state, links, home, table).await,
+    }
+}
+
+/// Raises a sequence beyond an id of the client.
+async fn raise_counter(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    numbered: Numbered<'_>,
+    largest: u64,
+) -> Result<Result<(), Reason>, Ending> {
+    let source = entry.worker.shared.sequences.get(numbered.sequence);
+    let deadline = Instant::now() + IDS_WAIT_MAX;
+    // A counter that is not there yet begins behind the rows that are there.
+    while !source.is_known() {
+        let answered = source.answered().notified();
+        tokio::pin!(answered);
+        answered.as_mut().enable();
+        match source.prefetch() {
+            Some(question) => {
+                if let Err(reason) = ask_counter(entry, state, links, numbered, question).await? {
+                    return Ok(Err(reason));
                 }
-                Taken::Ask(_) if Instant::now() >= deadline => return Ok(Err(LATE.to_owned())),
-                Taken::Ask(question) => {
-                    if let Err(reason) = self.ask_counter(numbered, question).await? {
-                        return Ok(Err(reason));
-                    }
-                }
-                Taken::Wait => {
-                    if timeout_at(deadline, answered).await.is_err() {
-                        return Ok(Err(LATE.to_owned()));
-                    }
-                }
-                Taken::Failed(reason) => return Ok(Err(reason)),
             }
+            None if timeout_at(deadline, answered).await.is_err() => return Ok(Err(LATE.to_owned())),
+            None => {}
         }
     }
+    if source.raise(largest) { say_raise(entry, state, links, numbered, largest).await } else { Ok(Ok(())) }
+}
 
-    /// Asks the counter of a sequence, and makes it if there is none.
-    async fn ask_counter(
-        &mut self,
-        numbered: Numbered<'_>,
-        question: Question,
-    ) -> Result<Result<(), Reason>, Ending> {
-        let take = store::take(&numbered.sequence.schema, &numbered.sequence.table, question.count());
-        for is_made in [false, true] {
-            let is_missing = match self.say_to_counter(numbered.home(), &take).await? {
-                Said::Ok { affected_rows: 1.., last_insert_id } => {
-                    return match question.answer(last_insert_id) {
-                        Ok(()) => Ok(Ok(())),
-                        Err(behind) => self.say_raise(numbered, behind.floor.saturating_sub(1)).await,
-                    };
-                }
-                Said::Ok { .. } | Said::Rows(_) => false,
-                Said::Error(code, _) if !is_made && matches!(code, NO_SCHEMA | NO_TABLE) => true,
-                Said::Error(_, text) => return Ok(Err(text)),
-            };
-            if !is_made && let Err(reason) = self.make_counter(numbered, is_missing).await? {
-                return Ok(Err(reason));
-            }
-        }
-        Ok(Err("the table of sequences has no row for it".to_owned()))
-    }
+/// Lets the counter make no id up to this one.
+async fn say_raise(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    numbered: Numbered<'_>,
+    largest: u64,
+) -> Result<Result<(), Reason>, Ending> {
+    let raise = store::raise(&numbered.sequence.schema, &numbered.sequence.table, largest);
+    Ok(match say_to_counter(entry, state, links, numbered.home(), &raise).await? {
+        Said::Error(_, text) => Err(text),
+        Said::Ok { .. } | Said::Rows(_) => Ok(()),
+    })
+}
 
-    /// Makes the counter of a sequence, and its table if that is missing. It begins behind the ids
-    /// of all nodes.
-    async fn make_counter(
-        &mut self,
-        numbered: Numbered<'_>,
-        is_missing: bool,
-    ) -> Result<Result<(), Reason>, Ending> {
-        if is_missing && let Said::Error(_, text) = self.make_table(numbered.home()).await? {
-            return Ok(Err(text));
-        }
-        let mut largest = 0;
-        for node in numbered.table.nodes() {
-            let ask = store::largest(&node.schema, &node.table, &numbered.sequence.column);
-            match self.say_to_counter(node.hostgroup, &ask).await? {
-                Said::Rows(id) => largest = largest.max(id),
-                Said::Error(_, text) => return Ok(Err(text)),
-                Said::Ok { .. } => {}
-            }
-        }
-        self.say_raise(numbered, largest).await
+/// Says a statement at a hostgroup, outside of the client's transaction there.
+async fn say_to_counter(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    hostgroup: u32,
+    text: &str,
+) -> Result<Said, Ending> {
+    let mut inner = take_inner_at(entry, state, links, hostgroup, SLOT);
+    let reply = inner.session.ask(text.as_bytes()).await?;
+    if inner.is_in_transaction() {
+        // The client has no AUTOCOMMIT.
+        inner.session.ask(b"COMMIT").await?;
     }
-
-    /// Makes the table of counters, and its schema if that is missing. Of a change in a schema that
-    /// is not there MariaDB says only that the table is missing.
-    async fn make_table(&mut self, home: u32) -> Result<Said, Ending> {
-        let [schema, table] = store::CREATE;
-        match self.say_to_counter(home, table).await? {
-            Said::Error(NO_SCHEMA, _) => {}
-            said => return Ok(said),
-        }
-        match self.say_to_counter(home, schema).await? {
-            Said::Error(code, text) => Ok(Said::Error(code, text)),
-            _ => self.say_to_counter(home, table).await,
-        }
-    }
-
-    /// Raises a sequence beyond an id of the client.
-    async fn raise_counter(
-        &mut self,
-        numbered: Numbered<'_>,
-        largest: u64,
-    ) -> Result<Result<(), Reason>, Ending> {
-        let source = self.entry.worker.shared.sequences.get(numbered.sequence);
-        let deadline = Instant::now() + IDS_WAIT_MAX;
-        // A counter that is not there yet begins behind the rows that are there.
-        while !source.is_known() {
-            let answered = source.answered().notified();
-            tokio::pin!(answered);
-            answered.as_mut().enable();
-            match source.prefetch() {
-                Some(question) => {
-                    if let Err(reason) = self.ask_counter(numbered, question).await? {
-                        return Ok(Err(reason));
-                    }
-                }
-                None if timeout_at(deadline, answered).await.is_err() => return Ok(Err(LATE.to_owned())),
-                None => {}
-            }
-        }
-        if source.raise(largest) { self.say_raise(numbered, largest).await } else { Ok(Ok(())) }
-    }
-
-    /// Lets the counter make no id up to this one.
-    async fn say_raise(
-        &mut self,
-        numbered: Numbered<'_>,
-        largest: u64,
-    ) -> Result<Result<(), Reason>, Ending> {
-        let raise = store::raise(&numbered.sequence.schema, &numbered.sequence.table, largest);
-        Ok(match self.say_to_counter(numbered.home(), &raise).await? {
-            Said::Error(_, text) => Err(text),
-            Said::Ok { .. } | Said::Rows(_) => Ok(()),
-        })
-    }
-
-    /// Says a statement at a hostgroup, outside of the client's transaction there.
-    async fn say_to_counter(&mut self, hostgroup: u32, text: &str) -> Result<Said, Ending> {
-        let mut inner = self.take_inner_at(hostgroup, SLOT);
-        let reply = inner.session.ask(text.as_bytes()).await?;
-        if inner.is_in_transaction() {
-            // The client has no AUTOCOMMIT.
-            inner.session.ask(b"COMMIT").await?;
-        }
-        let capabilities = inner.session.state.identity.capabilities;
-        self.links.put_inner(inner);
-        Ok(Said::of(&reply, capabilities))
-    }
+    let capabilities = inner.session.state.identity.capabilities;
+    links.put_inner(inner);
+    Ok(Said::of(&reply, capabilities))
 }
 
 impl<'a> Numbered<'a> {

@@ -52,57 +52,6 @@ pub(in crate::session) struct Inner {
 }
 
 impl Session {
-    /// The inner session of this hostgroup, taken out of the list. It knows what the outer session
-    /// has set.
-    pub(super) fn take_inner(&mut self, hostgroup: u32) -> Inner {
-        self.take_inner_at(hostgroup, 0)
-    }
-
-    /// The same for another one of that hostgroup.
-    pub(super) fn take_inner_at(&mut self, hostgroup: u32, slot: usize) -> Inner {
-        let shards = self.links.away.role.shards();
-        let (as_then, list) = (shards.as_then.clone(), &mut shards.inner);
-        let is_it = |inner: &Inner| {
-            inner.hostgroup == hostgroup && inner.slot == slot && inner.is_for_once == as_then.is_some()
-        };
-        let at = list.iter().position(is_it);
-        let mut inner = if let Some(at) = at {
-            list.swap_remove(at)
-        } else {
-            shards.made += 1;
-            let serial = shards.made;
-            let schema = self.state.identity.account.schema.as_deref();
-            let schema = schema.and_then(|schema| schema_at(&self.entry.worker, schema, hostgroup));
-            new_inner(&self.entry, &self.state, hostgroup, slot, serial, schema)
-        };
-        inner.follow(&self.state);
-        if let Some(settings) = as_then.filter(|_| !inner.is_for_once) {
-            let is_in_schema =
-                Rc::ptr_eq(inner.session.state.shared_settings(), self.state.shared_settings());
-            let settings = if is_in_schema { settings } else { Rc::new(settings.without_schema()) };
-            inner.session.state.take_settings(settings, self.state.charset);
-            inner.is_for_once = true;
-        }
-        inner
-    }
-
-    /// The inner session with this number, if it is still there.
-    pub(super) fn take_inner_of(&mut self, serial: u64) -> Option<Inner> {
-        let list = &mut self.links.away.role.shards().inner;
-        let at = list.iter().position(|inner| inner.serial == serial)?;
-        let mut inner = list.swap_remove(at);
-        inner.follow(&self.state);
-        Some(inner)
-    }
-
-    /// An inner session that is in this schema of a hostgroup, whatever that of the client is, and
-    /// is for one command.
-    pub(super) fn inner_in(&self, hostgroup: u32, schema: &str) -> Inner {
-        let mut inner = new_inner(&self.entry, &self.state, hostgroup, 0, 0, Some(schema.as_bytes().into()));
-        inner.stay_in_schema(&self.state);
-        inner
-    }
-
     /// Has the session run the command in its backlog, as an inner one. What it comes to if it does
     /// not go on after that.
     pub(super) async fn run_as_inner(&mut self) -> Result<(), Ending> {
@@ -153,6 +102,67 @@ impl Session {
         self.io = client;
         ended.map(|()| reply).map_err(Ending::at_first)
     }
+}
+
+/// The inner session of this hostgroup, taken out of the list. It knows what the outer session
+/// has set.
+pub(super) fn take_inner(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    hostgroup: u32,
+) -> Inner {
+    take_inner_at(entry, state, links, hostgroup, 0)
+}
+
+/// The same for another one of that hostgroup.
+pub(super) fn take_inner_at(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    hostgroup: u32,
+    slot: usize,
+) -> Inner {
+    let shards = links.away.role.shards();
+    let (as_then, list) = (shards.as_then.clone(), &mut shards.inner);
+    let is_it = |inner: &Inner| {
+        inner.hostgroup == hostgroup && inner.slot == slot && inner.is_for_once == as_then.is_some()
+    };
+    let at = list.iter().position(is_it);
+    let mut inner = if let Some(at) = at {
+        list.swap_remove(at)
+    } else {
+        shards.made += 1;
+        let serial = shards.made;
+        let schema = state.identity.account.schema.as_deref();
+        let schema = schema.and_then(|schema| schema_at(&entry.worker, schema, hostgroup));
+        new_inner(entry, state, hostgroup, slot, serial, schema)
+    };
+    inner.follow(state);
+    if let Some(settings) = as_then.filter(|_| !inner.is_for_once) {
+        let is_in_schema = Rc::ptr_eq(inner.session.state.shared_settings(), state.shared_settings());
+        let settings = if is_in_schema { settings } else { Rc::new(settings.without_schema()) };
+        inner.session.state.take_settings(settings, state.charset);
+        inner.is_for_once = true;
+    }
+    inner
+}
+
+/// The inner session with this number, if it is still there.
+pub(super) fn take_inner_of(state: &SessionState, links: &mut Links, serial: u64) -> Option<Inner> {
+    let list = &mut links.away.role.shards().inner;
+    let at = list.iter().position(|inner| inner.serial == serial)?;
+    let mut inner = list.swap_remove(at);
+    inner.follow(state);
+    Some(inner)
+}
+
+/// An inner session that is in this schema of a hostgroup, whatever that of the client is, and
+/// is for one command.
+pub(super) fn inner_in(entry: &BookEntry, state: &SessionState, hostgroup: u32, schema: &str) -> Inner {
+    let mut inner = new_inner(entry, state, hostgroup, 0, 0, Some(schema.as_bytes().into()));
+    inner.stay_in_schema(state);
+    inner
 }
 
 impl Control {

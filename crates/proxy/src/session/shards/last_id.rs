@@ -9,7 +9,7 @@ use wire::rows::first_cell;
 use super::super::links::Links;
 use super::super::state::{Past, SessionState};
 use super::command::Command;
-use super::inner::Inner;
+use super::inner::{Inner, take_inner_of};
 use super::role::Place;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -39,7 +39,9 @@ impl Session {
     /// Finds out what `LAST_INSERT_ID()` is, if only the server of a shard knows.
     pub(super) async fn learn_last_id(&mut self) -> Result<(), Ending> {
         let knows = self.links.away.role.shards().last_id.take();
-        let Some(inner) = knows.and_then(|serial| self.take_inner_of(serial)) else { return Ok(()) };
+        let Some(inner) = knows.and_then(|serial| take_inner_of(&self.state, &mut self.links, serial)) else {
+            return Ok(());
+        };
         let reply = self.ask_inner(inner, QUESTION).await?;
         self.state.note_last_id_in(&reply);
         Ok(())

@@ -16,10 +16,10 @@ use wire::rows::Rows;
 use wire::{Capabilities, Codec as _};
 
 use super::command::Command;
-use super::execute::packets_for;
+use super::execute::{close_sites, packets_for};
 use super::facts::{depends_on_time, has_one_connection, payload_of, refused_scatter, what};
 use super::gated::pass_gates;
-use super::many::Ended;
+use super::many::{Ended, add_branches, take_runner};
 use super::moment::Moment;
 use super::relaying::relay_scatter;
 use super::runners::{Runners, Unit};
@@ -29,6 +29,9 @@ use crate::error::ClientError;
 use crate::gates::TableName;
 use crate::limits::KEYS_BYTES_MAX;
 use crate::session::Session;
+use crate::session::entry::BookEntry;
+use crate::session::io::Io;
+use crate::session::links::Links;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 use scatter::Scatter as Replies;
@@ -72,7 +75,17 @@ impl Session {
         let unit = if has_one_connection(&self.state) { Unit::Savepoint } else { Unit::Transaction };
         let mut runners = Runners { unit, moment, ..Runners::default() };
         let Some(keys) = &limited.keys else { return self.change_in_turn(command, limited, runners).await };
-        let rows = match self.read_keys(command, keys, &mut runners).await? {
+        let rows = match read_keys(
+            &self.entry,
+            &mut self.io,
+            &mut self.state,
+            &mut self.links,
+            command,
+            keys,
+            &mut runners,
+        )
+        .await?
+        {
             Ok(rows) => rows,
             Err(error) => return self.give_up(command, runners, &error).await,
         };
@@ -82,56 +95,21 @@ impl Session {
         };
         let scattered = Scattered::from(write);
         let branches = scattered.branches.clone();
-        let phase = match self.add_branches(&mut runners, command, &scattered).await? {
+        let phase = match add_branches(
+            &self.entry,
+            &mut self.state,
+            &mut self.links,
+            &mut runners,
+            command,
+            &scattered,
+        )
+        .await?
+        {
             Ok(()) => self.run_added(command, scattered, runners).await?,
             Err(error) => self.give_up(command, runners, &error).await?,
         };
-        self.close_sites(command, &branches).await?;
+        close_sites(&self.state, &mut self.links, command, &branches).await?;
         Ok(phase)
-    }
-
-    /// The keys of the rows that are to be changed, which their servers have locked.
-    async fn read_keys(
-        &mut self,
-        command: &Command,
-        keys: &KeysFirst,
-        runners: &mut Runners,
-    ) -> Result<Result<Vec<Vec<u8>>, Refused>, Ending> {
-        let scattered = Scattered::from(keys.reads.clone());
-        if let Err(error) = self.add_branches(runners, command, &scattered).await? {
-            return Ok(Err(error));
-        }
-        let what = what(&self.entry.worker, &self.state, command, scattered, 0);
-        let protocol = what.protocol;
-        let mut relay =
-            Relay::keeping(Replies::new(what, std::mem::take(&mut runners.sources)), KEYS_BYTES_MAX);
-        self.entry.begin_running(Measured::plain(command.kind), &command.text);
-        self.entry.control.begin_statement();
-        relay_scatter(&self.entry, &mut self.io, &self.state, &mut relay, runners, true).await?;
-        self.entry.control.end_statement();
-        self.entry.end_running(&self.links);
-        let warnings = match relay.scatter().over().map(|over| over.outcome.end) {
-            Some(End::Ok { warnings, .. }) => Some(warnings),
-            _ => None,
-        };
-        let Some(reply) = relay.take_kept() else {
-            return Ok(Err(refusal(&self.state, "the keys of its rows have too many bytes")));
-        };
-        let Some(warnings) = warnings else {
-            return Ok(Err(Packet::last(&reply).map(|last| last.payload.to_vec()).unwrap_or_default()));
-        };
-        if warnings > 0 {
-            // A change may fail where a query warns.
-            return Ok(Err(refusal(&self.state, "its conditions yield warnings")));
-        }
-        let rows = texts(&reply, protocol).unwrap_or_default();
-        if rows.len() as u64 > CHANGED_ROWS_MAX {
-            return Ok(Err(refusal(
-                &self.state,
-                &format!("it would change more than {CHANGED_ROWS_MAX} rows"),
-            )));
-        }
-        Ok(Ok(rows))
     }
 
     /// Has the shards change rows one after the other, each as many as are left.
@@ -144,7 +122,16 @@ impl Session {
         let (mut sources, mut replies, mut branches) = (Vec::new(), Vec::new(), Vec::new());
         let mut left = limited.limit;
         while let Some(branch) = limited.turn(branches.len(), left) {
-            let turn = self.take_turn(command, &branch, &mut runners, branches.len()).await?;
+            let turn = take_turn(
+                &self.entry,
+                &mut self.state,
+                &mut self.links,
+                command,
+                &branch,
+                &mut runners,
+                branches.len(),
+            )
+            .await?;
             branches.push(branch);
             let reply = match turn {
                 Ok((source, reply)) => {
@@ -153,7 +140,7 @@ impl Session {
                 }
                 Err(error) => {
                     let phase = self.give_up(command, runners, &error).await?;
-                    self.close_sites(command, &branches).await?;
+                    close_sites(&self.state, &mut self.links, command, &branches).await?;
                     return Ok(phase);
                 }
             };
@@ -190,47 +177,82 @@ impl Session {
             counts: Counts::Sum,
         };
         let phase = self.conclude(runners, relay, ended).await?;
-        self.close_sites(command, &branches).await?;
+        close_sites(&self.state, &mut self.links, command, &branches).await?;
         Ok(phase)
     }
+}
 
-    /// Has a shard change rows. Its reply, and where that comes from.
-    async fn take_turn(
-        &mut self,
-        command: &Command,
-        branch: &Branch,
-        runners: &mut Runners,
-        number: usize,
-    ) -> Result<Result<(Source, Vec<u8>), Refused>, Ending> {
-        let mut runner = match self.take_runner(runners, command, branch.hostgroup).await? {
-            Ok(runner) => runner,
-            Err(error) => return Ok(Err(error)),
-        };
-        // A KILL of this session is one of the turn that it waits for.
-        runner.inner.session.entry.control = Rc::clone(&self.entry.control);
-        let packets = match runner.open().await? {
-            Ok(()) => {
-                packets_for(
-                    &self.entry.worker,
-                    &self.state,
-                    &mut self.links,
-                    &mut runner.inner,
-                    command,
-                    branch,
-                )
-                .await?
-            }
-            Err(error) => Err(error),
-        };
-        let reply = match packets {
-            Ok(packets) => Ok(runner.inner.session.ask_packet(packets).await?),
-            Err(error) => Err(error),
-        };
-        // All end at the same time, each with a statement of its own.
-        runner.inner.session.entry.control = self.entry.control.control_of_part();
-        runners.all.push(runner);
-        Ok(reply.map(|reply| (self.entry.worker.source(branch.hostgroup, number), reply)))
+/// The keys of the rows that are to be changed, which their servers have locked.
+async fn read_keys(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &mut SessionState,
+    links: &mut Links,
+    command: &Command,
+    keys: &KeysFirst,
+    runners: &mut Runners,
+) -> Result<Result<Vec<Vec<u8>>, Refused>, Ending> {
+    let scattered = Scattered::from(keys.reads.clone());
+    if let Err(error) = add_branches(entry, state, links, runners, command, &scattered).await? {
+        return Ok(Err(error));
     }
+    let what = what(&entry.worker, state, command, scattered, 0);
+    let protocol = what.protocol;
+    let mut relay = Relay::keeping(Replies::new(what, std::mem::take(&mut runners.sources)), KEYS_BYTES_MAX);
+    entry.begin_running(Measured::plain(command.kind), &command.text);
+    entry.control.begin_statement();
+    relay_scatter(entry, io, state, &mut relay, runners, true).await?;
+    entry.control.end_statement();
+    entry.end_running(links);
+    let warnings = match relay.scatter().over().map(|over| over.outcome.end) {
+        Some(End::Ok { warnings, .. }) => Some(warnings),
+        _ => None,
+    };
+    let Some(reply) = relay.take_kept() else {
+        return Ok(Err(refusal(state, "the keys of its rows have too many bytes")));
+    };
+    let Some(warnings) = warnings else {
+        return Ok(Err(Packet::last(&reply).map(|last| last.payload.to_vec()).unwrap_or_default()));
+    };
+    if warnings > 0 {
+        // A change may fail where a query warns.
+        return Ok(Err(refusal(state, "its conditions yield warnings")));
+    }
+    let rows = texts(&reply, protocol).unwrap_or_default();
+    if rows.len() as u64 > CHANGED_ROWS_MAX {
+        return Ok(Err(refusal(state, &format!("it would change more than {CHANGED_ROWS_MAX} rows"))));
+    }
+    Ok(Ok(rows))
+}
+
+/// Has a shard change rows. Its reply, and where that comes from.
+async fn take_turn(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    command: &Command,
+    branch: &Branch,
+    runners: &mut Runners,
+    number: usize,
+) -> Result<Result<(Source, Vec<u8>), Refused>, Ending> {
+    let mut runner = match take_runner(entry, state, links, runners, command, branch.hostgroup).await? {
+        Ok(runner) => runner,
+        Err(error) => return Ok(Err(error)),
+    };
+    // A KILL of this session is one of the turn that it waits for.
+    runner.inner.session.entry.control = Rc::clone(&entry.control);
+    let packets = match runner.open().await? {
+        Ok(()) => packets_for(&entry.worker, state, links, &mut runner.inner, command, branch).await?,
+        Err(error) => Err(error),
+    };
+    let reply = match packets {
+        Ok(packets) => Ok(runner.inner.session.ask_packet(packets).await?),
+        Err(error) => Err(error),
+    };
+    // All end at the same time, each with a statement of its own.
+    runner.inner.session.entry.control = entry.control.control_of_part();
+    runners.all.push(runner);
+    Ok(reply.map(|reply| (entry.worker.source(branch.hostgroup, number), reply)))
 }
 
 fn refusal(state: &SessionState, reason: &str) -> Refused {

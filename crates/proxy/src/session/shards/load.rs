@@ -23,7 +23,7 @@ use wire::command::Kind;
 use wire::rows::first_cell;
 
 use super::command::Command;
-use super::many::Ended;
+use super::many::{Ended, add_branches};
 use super::moment::Moment;
 use super::runners::{Run, Runners, Unit, poll_all};
 use super::scattered::{Scattered, has_twins};
@@ -38,6 +38,7 @@ use scatter::Scatter as Replies;
 
 use super::facts::{depends_on_time, has_one_connection, poll_killed, refused_scatter, what};
 use super::gated::pass_gates;
+use super::ids::raise_ids;
 use super::relaying::relay_runs;
 use crate::session::entry::BookEntry;
 use crate::session::facts::endings::{interrupted, unreadable};
@@ -89,13 +90,16 @@ impl Session {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         // A counter that is not there yet is made while no row is locked.
-        if let Some(error) = self.raise_ids_of(load, Some(0)).await? {
+        if let Some(error) = raise_ids_of(&self.entry, &self.state, &mut self.links, load, Some(0)).await? {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         let unit = if has_one_connection(&self.state) { Unit::Savepoint } else { Unit::Transaction };
         let mut runners = Runners { unit, moment, is_apart: true, ..Runners::default() };
         let scattered = Scattered { counts: load.counts, ..load.branches.clone().into() };
-        if let Err(error) = self.add_branches(&mut runners, command, &scattered).await? {
+        if let Err(error) =
+            add_branches(&self.entry, &mut self.state, &mut self.links, &mut runners, command, &scattered)
+                .await?
+        {
             return self.give_up(command, runners, &error).await;
         }
         self.load_added(command, load, scattered, runners).await
@@ -168,7 +172,10 @@ impl Session {
         let seq = loading.file.next_seq();
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
         let refused = match loading.splitting.refused() {
-            None if is_done => self.raise_ids_of(load, loading.splitting.largest_id()).await?,
+            None if is_done => {
+                raise_ids_of(&self.entry, &self.state, &mut self.links, load, loading.splitting.largest_id())
+                    .await?
+            }
             refused => refused,
         };
         let Some(error) = refused.filter(|_| !is_killed) else {
@@ -190,17 +197,19 @@ impl Session {
         self.put_runners(runners).await?;
         Ok(Phase::Over)
     }
+}
 
-    /// The sequence of the table gives none of the ids in the file.
-    async fn raise_ids_of(
-        &mut self,
-        load: &Load,
-        largest: Option<u64>,
-    ) -> Result<Option<ClientError>, Ending> {
-        let settings = self.entry.worker.settings();
-        let Some((layout, ids)) = settings.shards.as_deref().zip(load.ids(largest)) else { return Ok(None) };
-        Ok(self.raise_ids(layout, &ids).await?.err())
-    }
+/// The sequence of the table gives none of the ids in the file.
+async fn raise_ids_of(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    load: &Load,
+    largest: Option<u64>,
+) -> Result<Option<ClientError>, Ending> {
+    let settings = entry.worker.settings();
+    let Some((layout, ids)) = settings.shards.as_deref().zip(load.ids(largest)) else { return Ok(None) };
+    Ok(raise_ids(entry, state, links, layout, &ids).await?.err())
 }
 
 /// Moves the client's file to the shards. Whether the statement was killed meanwhile.

@@ -26,9 +26,11 @@ use super::relaying::relay_scatter;
 use super::role::Place;
 use super::runners::{Opening, Runner, Runners, Unit};
 use super::scattered::Scattered;
+use super::transaction::enter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
+use crate::session::entry::BookEntry;
 use crate::session::facts::replies::{reply, reply_error};
 use crate::session::io::Io;
 use crate::session::phase::Phase;
@@ -114,26 +116,13 @@ impl Session {
         let unit = unit_of(&self.state, command, &scattered.branches, moment.is_some());
         let lead = (unit != Unit::None && scattered.counts == Counts::Same).then(Rc::default);
         let mut runners = Runners { unit, moment, lead, ..Runners::default() };
-        if let Err(error) = self.add_branches(&mut runners, command, &scattered).await? {
+        if let Err(error) =
+            add_branches(&self.entry, &mut self.state, &mut self.links, &mut runners, command, &scattered)
+                .await?
+        {
             return self.give_up(command, runners, &error).await;
         }
         self.run_added(command, scattered, runners).await
-    }
-
-    /// Adds branches to what inner sessions run. The payload of the error if one cannot run.
-    pub(super) async fn add_branches(
-        &mut self,
-        runners: &mut Runners,
-        command: &Command,
-        scattered: &Scattered,
-    ) -> Result<Result<(), Vec<u8>>, Ending> {
-        for (number, branch) in scattered.branches.iter().enumerate() {
-            let rows = scattered.rows.get(number).cloned().unwrap_or_default();
-            if let Err(error) = self.add_branch(runners, command, branch, rows).await? {
-                return Ok(Err(error));
-            }
-        }
-        Ok(Ok(()))
     }
 
     /// Takes back what a command has changed, which the backlog begins with, and answers it with an
@@ -224,77 +213,6 @@ impl Session {
         Ok(Phase::Over)
     }
 
-    /// Adds a branch to what an inner session runs. The payload of the error if a statement cannot
-    /// be prepared for it.
-    async fn add_branch(
-        &mut self,
-        runners: &mut Runners,
-        command: &Command,
-        branch: &Branch,
-        rows: Vec<u32>,
-    ) -> Result<Result<(), Vec<u8>>, Ending> {
-        let mut runner = match self.take_runner(runners, command, branch.hostgroup).await? {
-            Ok(runner) => runner,
-            Err(error) => return Ok(Err(error)),
-        };
-        let packets =
-            packets_for(&self.entry.worker, &self.state, &mut self.links, &mut runner.inner, command, branch)
-                .await?;
-        let packets = match packets {
-            Ok(packets) => packets,
-            Err(error) => {
-                runners.all.push(runner);
-                return Ok(Err(error));
-            }
-        };
-        let (theirs, ours) = pair(BUFFER_BYTES);
-        runner.queue.push(Io::new(Sock::from(theirs), packets));
-        runner.branches.push(runners.sources.len());
-        // Killing it is for who reads its reply.
-        runner.inner.session.entry.control = self.entry.control.control_of_part();
-        runners.sources.push(Source { rows, ..self.entry.worker.source(branch.hostgroup, runner.number) });
-        runners.all.push(runner);
-        runners.sockets.push(Sock::from(ours));
-        Ok(Ok(()))
-    }
-
-    /// What runs the next branch of a command at a hostgroup, within the transaction if one is
-    /// open. The payload of the error if there is none.
-    pub(super) async fn take_runner(
-        &mut self,
-        runners: &mut Runners,
-        command: &Command,
-        hostgroup: u32,
-    ) -> Result<Result<Runner, Vec<u8>>, Ending> {
-        let is_same = |runner: &Runner| runner.inner.hostgroup == hostgroup;
-        let twins = runners.all.iter().filter(|runner| is_same(runner)).count();
-        let is_shared =
-            !runners.is_apart && (runners.unit == Unit::Transaction || has_one_connection(&self.state));
-        if let Some(at) = runners.all.iter().position(is_same).filter(|_| is_shared) {
-            return Ok(Ok(runners.all.swap_remove(at)));
-        }
-        let mut runner = match self.enter(hostgroup, twins).await? {
-            Ok(inner) => Runner {
-                was_open: inner.is_in_transaction(),
-                inner,
-                queue: Vec::new(),
-                branches: Vec::new(),
-                told: Vec::new(),
-                number: runners.sources.len(),
-                is_over: false,
-                opening: Opening {
-                    unit: runners.unit,
-                    moment: runners.moment,
-                    lead: runners.lead.clone().filter(|_| !runners.sources.is_empty()),
-                    is_done: false,
-                },
-            },
-            Err(error) => return Ok(Err(error)),
-        };
-        runner.inner.wrote |= command.writes() && has_one_connection(&self.state);
-        Ok(Ok(runner))
-    }
-
     /// Puts inner sessions back. If one of them has lost the transaction of the client, so do all
     /// others.
     pub(super) async fn put_runners(&mut self, runners: Runners) -> Result<(), Ending> {
@@ -307,6 +225,96 @@ impl Session {
         }
         if is_lost { self.lose_transaction(ClientError::PartFailed).await } else { Ok(()) }
     }
+}
+
+/// Adds branches to what inner sessions run. The payload of the error if one cannot run.
+pub(super) async fn add_branches(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    runners: &mut Runners,
+    command: &Command,
+    scattered: &Scattered,
+) -> Result<Result<(), Vec<u8>>, Ending> {
+    for (number, branch) in scattered.branches.iter().enumerate() {
+        let rows = scattered.rows.get(number).cloned().unwrap_or_default();
+        if let Err(error) = add_branch(entry, state, links, runners, command, branch, rows).await? {
+            return Ok(Err(error));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Adds a branch to what an inner session runs. The payload of the error if a statement cannot
+/// be prepared for it.
+async fn add_branch(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    runners: &mut Runners,
+    command: &Command,
+    branch: &Branch,
+    rows: Vec<u32>,
+) -> Result<Result<(), Vec<u8>>, Ending> {
+    let mut runner = match take_runner(entry, state, links, runners, command, branch.hostgroup).await? {
+        Ok(runner) => runner,
+        Err(error) => return Ok(Err(error)),
+    };
+    let packets = packets_for(&entry.worker, state, links, &mut runner.inner, command, branch).await?;
+    let packets = match packets {
+        Ok(packets) => packets,
+        Err(error) => {
+            runners.all.push(runner);
+            return Ok(Err(error));
+        }
+    };
+    let (theirs, ours) = pair(BUFFER_BYTES);
+    runner.queue.push(Io::new(Sock::from(theirs), packets));
+    runner.branches.push(runners.sources.len());
+    // Killing it is for who reads its reply.
+    runner.inner.session.entry.control = entry.control.control_of_part();
+    runners.sources.push(Source { rows, ..entry.worker.source(branch.hostgroup, runner.number) });
+    runners.all.push(runner);
+    runners.sockets.push(Sock::from(ours));
+    Ok(Ok(()))
+}
+
+/// What runs the next branch of a command at a hostgroup, within the transaction if one is
+/// open. The payload of the error if there is none.
+pub(super) async fn take_runner(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    runners: &mut Runners,
+    command: &Command,
+    hostgroup: u32,
+) -> Result<Result<Runner, Vec<u8>>, Ending> {
+    let is_same = |runner: &Runner| runner.inner.hostgroup == hostgroup;
+    let twins = runners.all.iter().filter(|runner| is_same(runner)).count();
+    let is_shared = !runners.is_apart && (runners.unit == Unit::Transaction || has_one_connection(state));
+    if let Some(at) = runners.all.iter().position(is_same).filter(|_| is_shared) {
+        return Ok(Ok(runners.all.swap_remove(at)));
+    }
+    let mut runner = match enter(entry, state, links, hostgroup, twins).await? {
+        Ok(inner) => Runner {
+            was_open: inner.is_in_transaction(),
+            inner,
+            queue: Vec::new(),
+            branches: Vec::new(),
+            told: Vec::new(),
+            number: runners.sources.len(),
+            is_over: false,
+            opening: Opening {
+                unit: runners.unit,
+                moment: runners.moment,
+                lead: runners.lead.clone().filter(|_| !runners.sources.is_empty()),
+                is_done: false,
+            },
+        },
+        Err(error) => return Ok(Err(error)),
+    };
+    runner.inner.wrote |= command.writes() && has_one_connection(state);
+    Ok(Ok(runner))
 }
 
 /// What makes the branches of a command one change.

@@ -9,8 +9,9 @@ use super::super::links::Links;
 use super::command::Command;
 use super::execute::packets_for;
 use super::facts::{has_one_connection, may_write};
-use super::inner::Inner;
+use super::inner::{Inner, take_inner};
 use super::role::Place;
+use super::transaction::enter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
@@ -52,10 +53,11 @@ impl Session {
         if may_set_id {
             self.learn_last_id_for(place).await?;
         }
-        let mut inner = match self.enter(branch.hostgroup, 0).await? {
-            Ok(inner) => inner,
-            Err(error) => return self.answer_over(command.kind, &error).await,
-        };
+        let mut inner =
+            match enter(&self.entry, &mut self.state, &mut self.links, branch.hostgroup, 0).await? {
+                Ok(inner) => inner,
+                Err(error) => return self.answer_over(command.kind, &error).await,
+            };
         inner.wrote |= command.writes() && has_one_connection(&self.state);
         if may_set_id {
             self.links.give_last_id(&mut self.state, &mut inner);
@@ -101,7 +103,7 @@ impl Session {
         if command.asks_last_id() {
             self.learn_last_id_for(place).await?;
         }
-        let mut inner = self.take_inner(hostgroup);
+        let mut inner = take_inner(&self.entry, &self.state, &mut self.links, hostgroup);
         self.links.give_last_id(&mut self.state, &mut inner);
         self.io.lend(&mut self.state, &mut inner, Some(command.with_text(None))).await?;
         self.links.put_inner(inner);

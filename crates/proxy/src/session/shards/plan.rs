@@ -18,7 +18,8 @@ use super::super::links::Links;
 use super::super::state::SessionState;
 use super::command::Command;
 use super::defining::stopped;
-use super::facts::{depends_on_time, keeps_home, read_settings};
+use super::facts::{depends_on_time, holds, keeps_home, read_settings};
+use super::ids::{ids_for, raise_ids};
 use super::naming::{names_table, of_unknown_charset, prepares_table, refused, shard_hint, unread};
 use super::prepared::Context;
 use super::role::Place;
@@ -31,7 +32,7 @@ use crate::gates::TableName;
 use crate::session::Session;
 use crate::session::entry::BookEntry;
 use crate::state::results::LastId;
-use crate::templates::{Found, Holds, Kept};
+use crate::templates::{Found, Kept};
 use crate::worker::Worker;
 
 /// Effects for which it matters what the session has done, or that change rows or tables: the plan
@@ -151,7 +152,7 @@ impl Session {
                 if command.asks_last_id() && self.state.names_sharded(command, &tree, layout) {
                     self.learn_last_id_at_home().await?;
                 }
-                self.with_ids(command, &tree, read, layout).await?
+                with_ids(&self.entry, &self.state, &mut self.links, command, &tree, read, layout).await?
             }
             Err(_) if !names_table(text, layout) => Way::Home,
             Err(refusal) => Way::Refused(unread(text, refusal)),
@@ -188,30 +189,6 @@ impl Session {
             Named { text: &command.text, what: command.what, modes: read.modes, schema: &schema, tree };
         let stopped = self.stopped_behind(&named, &way, layout).await?;
         Ok(stopped.map_or(way, Way::Refused))
-    }
-
-    /// Where a statement goes, whose rows get ids if they need any.
-    async fn with_ids(
-        &mut self,
-        command: &Command,
-        tree: &Tree,
-        read: Settings,
-        layout: &Layout,
-    ) -> Result<Way, Ending> {
-        let mut way = planned(&self.entry, &self.state, command, tree, read, layout, &[]);
-        if let Way::NeedsIds(wanted) = &way {
-            way = match self.ids_for(layout, wanted).await? {
-                Ok(ids) => planned(&self.entry, &self.state, command, tree, read, layout, &ids),
-                Err(error) => Way::Refused(error),
-            };
-        }
-        if let Way::Many(scattered) = &way
-            && let Some(ids) = &scattered.ids
-            && let Err(error) = self.raise_ids(layout, ids).await?
-        {
-            return Ok(Way::Refused(error));
-        }
-        Ok(way)
     }
 
     /// A statement that tells what one with this text is, at the server that it is for; none if it
@@ -263,6 +240,32 @@ impl Session {
         let context = Context { schema, read, settings: Rc::clone(self.state.shared_settings()) };
         Ok(sample.map(|sample| sample.map(|branch| (branch, context))))
     }
+}
+
+/// Where a statement goes, whose rows get ids if they need any.
+async fn with_ids(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    command: &Command,
+    tree: &Tree,
+    read: Settings,
+    layout: &Layout,
+) -> Result<Way, Ending> {
+    let mut way = planned(entry, state, command, tree, read, layout, &[]);
+    if let Way::NeedsIds(wanted) = &way {
+        way = match ids_for(entry, state, links, layout, wanted).await? {
+            Ok(ids) => planned(entry, state, command, tree, read, layout, &ids),
+            Err(error) => Way::Refused(error),
+        };
+    }
+    if let Way::Many(scattered) = &way
+        && let Some(ids) = &scattered.ids
+        && let Err(error) = raise_ids(entry, state, links, layout, ids).await?
+    {
+        return Ok(Way::Refused(error));
+    }
+    Ok(way)
 }
 
 /// What is remembered of the plan of a query.
@@ -439,7 +442,7 @@ impl SessionState {
     }
 
     /// `sql_select_limit`, if it is not the largest number.
-    fn select_limit(&self) -> Option<u64> {
+    pub(super) fn select_limit(&self) -> Option<u64> {
         let limit = self.settings().find(|(key, _)| *key == "sql_select_limit");
         limit.and_then(|(_, text)| number_of(text)).filter(|limit| *limit < u64::MAX)
     }
@@ -492,10 +495,4 @@ impl Worker {
 fn number_of(text: &[u8]) -> Option<u64> {
     let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     std::str::from_utf8(text.get(text.len() - digits..)?).ok()?.parse().ok()
-}
-
-/// What a remembered plan holds for, if texts are read like this.
-pub(super) fn holds<'a>(entry: &BookEntry, state: &'a SessionState, read: Settings) -> Holds<'a> {
-    let (schema, now) = (state.caller.schema(), entry.worker.shared.uptime());
-    Holds { schema, read, select_limit: state.select_limit(), now }
 }

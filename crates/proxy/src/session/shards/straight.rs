@@ -10,8 +10,8 @@ use command::Command;
 use wire::command::Kind;
 
 use super::Inner;
-use super::facts::has_one_connection;
-use super::plan::holds;
+use super::facts::{has_one_connection, holds};
+use super::inner::take_inner;
 use crate::ending::Ending;
 use crate::session::Session;
 use crate::session::entry::BookEntry;
@@ -36,7 +36,7 @@ impl Session {
         else {
             return Ok(None);
         };
-        let mut inner = self.take_inner(hostgroup);
+        let mut inner = take_inner(&self.entry, &self.state, &mut self.links, hostgroup);
         self.trade_places(&mut inner);
         self.links.away.role.park(inner);
         self.begin(cx, input).map(Some)

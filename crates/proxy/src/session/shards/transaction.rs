@@ -24,15 +24,17 @@ use wire::packet;
 use super::autocommit::keeps_transaction;
 use super::command::Command;
 use super::facts::{payload_of, poll_ended};
-use super::inner::Inner;
+use super::inner::{Inner, take_inner_at};
 use super::role::{Place, Transaction};
 use super::runners::join;
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
+use crate::session::entry::BookEntry;
+use crate::session::links::Links;
 use crate::session::phase::Phase;
-use crate::session::state::Past;
+use crate::session::state::{Past, SessionState};
 use crate::session::without_writer::may_begin_later;
 use crate::state::Pin;
 use crate::state::without_writer::{Bracket, bracket};
@@ -74,7 +76,7 @@ impl Session {
                 }
                 Err(error) => return self.answer_over(kind, &error).await,
             },
-            StatementKind::Rollback => self.roll_back_at_shards().await?,
+            StatementKind::Rollback => roll_back_at_shards(&self.entry, &self.state, &mut self.links).await?,
             begins if begins.begins() => {
                 if let Err(error) = self.commit_everywhere().await? {
                     return self.answer_over(kind, &error).await;
@@ -98,22 +100,6 @@ impl Session {
         Ok(self.links.stay_home())
     }
 
-    /// Has the transaction end at all shards that are in it. What each has said.
-    async fn end_at_shards(&mut self, text: &[u8]) -> Result<Vec<Part>, Ending> {
-        self.links.away.role.shards().transaction = Transaction::default();
-        self.say_at_shards(text).await
-    }
-
-    /// Has the transaction end at all shards that are in it. Nothing of it lasts.
-    pub(super) async fn roll_back_at_shards(&mut self) -> Result<(), Ending> {
-        self.end_at_shards(b"ROLLBACK").await?;
-        let shards = self.links.away.role.shards();
-        // A connection on which that was refused is closed: that rolls back.
-        shards.inner.retain(|inner| !inner.is_in_transaction());
-        shards.inner.iter_mut().for_each(|inner| inner.wrote = false);
-        Ok(())
-    }
-
     /// Commits at all shards that are in the transaction. Home, if that is in it or the statement
     /// `is_clients`, commits behind shards that have changed something, by this statement, whose
     /// reply is returned. The payload of the error if not all that was changed lasts: then the
@@ -124,7 +110,7 @@ impl Session {
         is_clients: bool,
     ) -> Result<Result<Option<Vec<u8>>, Vec<u8>>, Ending> {
         let wrote_at_home = self.links.away.role.shards().transaction.wrote_at_home;
-        let mut parts = self.end_at_shards(b"COMMIT").await?;
+        let mut parts = end_at_shards(&self.entry, &self.state, &mut self.links, b"COMMIT").await?;
         let mut reply = None;
         let place = committed::Place::Home;
         let is_in = self.state.in_transaction();
@@ -203,7 +189,7 @@ impl Session {
         let reply = self.ask(text).await?;
         if error_of(&reply).is_none() {
             self.links.away.role.shards().transaction.savepoints.note(divides, text);
-            let parts = self.say_at_shards(text).await?;
+            let parts = say_at_shards(&self.entry, &self.state, &mut self.links, text).await?;
             if let Some(error) = parts.into_iter().find_map(|part| part.refusal) {
                 self.lose_transaction(ClientError::PartFailed).await?;
                 return self.answer_over(kind, &error).await;
@@ -217,39 +203,6 @@ impl Session {
     pub(super) async fn answer_over(&mut self, kind: Kind, error: &[u8]) -> Result<Phase, Ending> {
         self.answer_here(kind, error).await?;
         Ok(Phase::Over)
-    }
-
-    /// Has all shards that are in the transaction run a statement at the same time. What each has
-    /// said.
-    async fn say_at_shards(&mut self, text: &[u8]) -> Result<Vec<Part>, Ending> {
-        let list = &mut self.links.away.role.shards().inner;
-        let mut open: Vec<Inner> = list.extract_if(.., |inner| inner.is_in_transaction()).collect();
-        let is_one = open.len() == 1;
-        for inner in &mut open {
-            inner.follow(&self.state);
-            if !is_one {
-                // What runs at the same time has controls of its own.
-                inner.session.entry.control = self.entry.control.control_of_part();
-            }
-        }
-        let replies = {
-            let mut asked = pin!(join(open.iter_mut().map(|inner| inner.ask(text))));
-            poll_fn(|cx| match asked.as_mut().poll(cx) {
-                Poll::Ready(replies) => Poll::Ready(Ok(replies)),
-                Poll::Pending if is_one => Poll::Pending,
-                Poll::Pending => poll_ended(&self.entry.control, &self.state)
-                    .map_or(Poll::Pending, |ending| Poll::Ready(Err(ending))),
-            })
-            .await?
-        };
-        let mut parts = Vec::with_capacity(open.len());
-        for (mut inner, reply) in open.into_iter().zip(replies) {
-            let place = committed::Place::Shard(inner.hostgroup);
-            parts.push(Part { place, wrote: inner.wrote, refusal: error_of(&reply?) });
-            inner.session.entry.control = Rc::clone(&self.entry.control);
-            self.links.put_inner(inner);
-        }
-        Ok(parts)
     }
 
     /// A statement that runs at home ends the transaction, or may do so unseen: shards in it hear
@@ -278,51 +231,117 @@ impl Session {
         if command.defines() && !keeps { Ok(self.commit_everywhere().await?.err()) } else { Ok(None) }
     }
 
-    /// The inner session of a shard, in the transaction if one is open. The payload of the error if
-    /// the shard does not begin it.
-    pub(super) async fn enter(
-        &mut self,
-        hostgroup: u32,
-        slot: usize,
-    ) -> Result<Result<Inner, Vec<u8>>, Ending> {
-        if let Some(error) = self.state.transaction.rolled_back.take() {
-            // It was lost at a question about the statement.
-            return Ok(Err(payload_of(&self.state, &error)));
-        }
-        let is_open = self.state.in_transaction() || self.state.begins_later();
-        if !is_open {
-            self.links.away.role.shards().transaction = Transaction::default();
-        }
-        let layout = self.entry.worker.settings().shards.clone();
-        let shards = self.links.away.role.shards();
-        if shards.layout.is_none() || !shards.inner.iter().any(Inner::is_in_transaction) {
-            shards.layout = layout;
-        }
-        let mut inner = self.take_inner_at(hostgroup, slot);
-        if is_open && !inner.is_in_transaction() {
-            inner.wrote = false;
-            let transaction = &self.links.away.role.shards().transaction;
-            let begin = transaction.beginning.clone().unwrap_or_else(|| b"BEGIN"[..].into());
-            let savepoints = transaction.savepoints.texts().map(Box::from);
-            for text in std::iter::once(begin).chain(savepoints).collect::<Vec<_>>() {
-                let reply = inner.session.ask(&text).await?;
-                if let Some(error) = error_of(&reply) {
-                    self.links.put_inner(inner);
-                    return Ok(Err(error));
-                }
-            }
-        }
-        Ok(Ok(inner))
-    }
-
     /// Rolls the open transaction back at shards, and at home.
     pub(super) async fn roll_back_everywhere(&mut self) -> Result<(), Ending> {
-        self.roll_back_at_shards().await?;
+        roll_back_at_shards(&self.entry, &self.state, &mut self.links).await?;
         if self.state.in_transaction() || self.state.begins_later() {
             self.ask(b"ROLLBACK").await?;
         }
         Ok(())
     }
+}
+
+/// Has the transaction end at all shards that are in it. What each has said.
+async fn end_at_shards(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    text: &[u8],
+) -> Result<Vec<Part>, Ending> {
+    links.away.role.shards().transaction = Transaction::default();
+    say_at_shards(entry, state, links, text).await
+}
+
+/// Has the transaction end at all shards that are in it. Nothing of it lasts.
+pub(super) async fn roll_back_at_shards(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+) -> Result<(), Ending> {
+    end_at_shards(entry, state, links, b"ROLLBACK").await?;
+    let shards = links.away.role.shards();
+    // A connection on which that was refused is closed: that rolls back.
+    shards.inner.retain(|inner| !inner.is_in_transaction());
+    shards.inner.iter_mut().for_each(|inner| inner.wrote = false);
+    Ok(())
+}
+
+/// Has all shards that are in the transaction run a statement at the same time. What each has
+/// said.
+async fn say_at_shards(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+    text: &[u8],
+) -> Result<Vec<Part>, Ending> {
+    let list = &mut links.away.role.shards().inner;
+    let mut open: Vec<Inner> = list.extract_if(.., |inner| inner.is_in_transaction()).collect();
+    let is_one = open.len() == 1;
+    for inner in &mut open {
+        inner.follow(state);
+        if !is_one {
+            // What runs at the same time has controls of its own.
+            inner.session.entry.control = entry.control.control_of_part();
+        }
+    }
+    let replies = {
+        let mut asked = pin!(join(open.iter_mut().map(|inner| inner.ask(text))));
+        poll_fn(|cx| match asked.as_mut().poll(cx) {
+            Poll::Ready(replies) => Poll::Ready(Ok(replies)),
+            Poll::Pending if is_one => Poll::Pending,
+            Poll::Pending => {
+                poll_ended(&entry.control, state).map_or(Poll::Pending, |ending| Poll::Ready(Err(ending)))
+            }
+        })
+        .await?
+    };
+    let mut parts = Vec::with_capacity(open.len());
+    for (mut inner, reply) in open.into_iter().zip(replies) {
+        let place = committed::Place::Shard(inner.hostgroup);
+        parts.push(Part { place, wrote: inner.wrote, refusal: error_of(&reply?) });
+        inner.session.entry.control = Rc::clone(&entry.control);
+        links.put_inner(inner);
+    }
+    Ok(parts)
+}
+
+/// The inner session of a shard, in the transaction if one is open. The payload of the error if
+/// the shard does not begin it.
+pub(super) async fn enter(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    hostgroup: u32,
+    slot: usize,
+) -> Result<Result<Inner, Vec<u8>>, Ending> {
+    if let Some(error) = state.transaction.rolled_back.take() {
+        // It was lost at a question about the statement.
+        return Ok(Err(payload_of(state, &error)));
+    }
+    let is_open = state.in_transaction() || state.begins_later();
+    if !is_open {
+        links.away.role.shards().transaction = Transaction::default();
+    }
+    let layout = entry.worker.settings().shards.clone();
+    let shards = links.away.role.shards();
+    if shards.layout.is_none() || !shards.inner.iter().any(Inner::is_in_transaction) {
+        shards.layout = layout;
+    }
+    let mut inner = take_inner_at(entry, state, links, hostgroup, slot);
+    if is_open && !inner.is_in_transaction() {
+        inner.wrote = false;
+        let transaction = &links.away.role.shards().transaction;
+        let begin = transaction.beginning.clone().unwrap_or_else(|| b"BEGIN"[..].into());
+        let savepoints = transaction.savepoints.texts().map(Box::from);
+        for text in std::iter::once(begin).chain(savepoints).collect::<Vec<_>>() {
+            let reply = inner.session.ask(&text).await?;
+            if let Some(error) = error_of(&reply) {
+                links.put_inner(inner);
+                return Ok(Err(error));
+            }
+        }
+    }
+    Ok(Ok(inner))
 }
 
 impl Worker {
