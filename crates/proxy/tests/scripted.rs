@@ -87,6 +87,7 @@ mod scripted {
     mod server_login;
     mod setup;
     mod shards;
+    mod shards_ended;
     mod shards_lost;
     mod shared;
     mod shared_asks;

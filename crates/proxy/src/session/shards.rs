@@ -157,7 +157,12 @@ impl Session {
             // There the client hears that its transaction is over.
             return Ok(self.links.stay_home());
         }
-        match self.way_of(command).await? {
+        let way = self.way_of(command).await?;
+        if !matches!(way, Way::Home | Way::Refused(_)) {
+            // Shards do not come into a transaction that an error has ended at home.
+            self.was_rolled_back().await?;
+        }
+        match way {
             Way::Home => self.run_at_home(command).await,
             Way::At(place) => self.run_where(place, command).await,
             Way::One { branch, is_single }

@@ -16,42 +16,46 @@ use super::support::{Client, config as usual, database, lets_in, log_in_as, opti
 
 /// What a server does in place of its answer to a statement.
 #[derive(Clone, Copy, PartialEq)]
-enum Fault {
+pub(super) enum Fault {
     /// It closes the connection.
     Closes,
     /// It has rolled back the transaction for a deadlock.
     Deadlock,
     /// It has interrupted the statement.
     Interrupted,
+    /// It has waited too long for a lock, and has rolled back the statement alone.
+    Late,
+    /// It has rolled back all of the transaction for that, as `innodb_rollback_on_timeout` says.
+    TimedOut,
 }
 
 /// The servers `home`, `a` and `b`: the statements that they have got, and the next fault.
 #[derive(Default)]
-struct World {
+pub(super) struct World {
     statements: RefCell<Vec<String>>,
-    /// A server, a part of a statement, and what happens there, once.
-    fault: RefCell<Option<(&'static str, &'static str, Fault)>>,
+    /// Servers, a part of a statement, and what happens there, once.
+    faults: RefCell<Vec<(&'static str, &'static str, Fault)>>,
 }
 
 impl World {
-    fn fails(&self, server: &'static str, statement: &'static str, fault: Fault) {
-        *self.fault.borrow_mut() = Some((server, statement, fault));
+    pub(super) fn fails(&self, server: &'static str, statement: &'static str, fault: Fault) {
+        self.faults.borrow_mut().push((server, statement, fault));
     }
 
     /// The statements of the servers since the last call, without questions of the proxy's own.
-    fn take(&self) -> Vec<String> {
+    pub(super) fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.statements.borrow_mut())
     }
 
     fn fault_at(&self, server: &str, text: &str) -> Option<Fault> {
-        let mut next = self.fault.borrow_mut();
-        let is_it = next.is_some_and(|(name, part, _)| name == server && text.contains(part));
-        if is_it { next.take().map(|(_, _, fault)| fault) } else { None }
+        let mut all = self.faults.borrow_mut();
+        let at = all.iter().position(|(name, part, _)| *name == server && text.contains(part))?;
+        Some(all.remove(at).2)
     }
 }
 
 /// The table `db.t`, by `id` over the servers `a` (even ids) and `b`, beside the home.
-fn config() -> Config {
+pub(super) fn config() -> Config {
     let mut config = usual();
     "home".clone_into(&mut config.servers[0].hostname);
     config.servers.push(config::Server { hostgroup_id: 1, ..database("a") });
@@ -71,6 +75,10 @@ async fn converse(world: Rc<World>, name: String, end: End) {
         if command.first() == Some(&(Kind::Query as u8)) && !is_question {
             world.statements.borrow_mut().push(format!("{name}: {text}"));
         }
+        if command == [Kind::Ping as u8] {
+            server.ok().await;
+            continue;
+        }
         let autocommit = server.status.contains(StatusFlags::AUTOCOMMIT);
         match world.fault_at(&name, &text) {
             Some(Fault::Closes) => return,
@@ -81,6 +89,13 @@ async fn converse(world: Rc<World>, name: String, end: End) {
             Some(Fault::Deadlock) => {
                 server.status -= StatusFlags::IN_TRANSACTION;
                 server.err(1213, "40001", "Deadlock found").await;
+                continue;
+            }
+            Some(fault @ (Fault::Late | Fault::TimedOut)) => {
+                if fault == Fault::TimedOut {
+                    server.status -= StatusFlags::IN_TRANSACTION;
+                }
+                server.err(1205, "HY000", "Lock wait timeout exceeded").await;
                 continue;
             }
             None => {}
@@ -101,9 +116,14 @@ async fn converse(world: Rc<World>, name: String, end: End) {
 }
 
 /// A client that has written to `a` and knows the table.
-async fn scene() -> (Stage, Rc<World>, Client) {
+pub(super) async fn scene() -> (Stage, Rc<World>, Client) {
+    scene_of(config()).await
+}
+
+/// The same with this configuration.
+pub(super) async fn scene_of(config: Config) -> (Stage, Rc<World>, Client) {
     let world = Rc::<World>::default();
-    let (stage, servers) = stage(config());
+    let (stage, servers) = stage(config);
     let served = Rc::clone(&world);
     servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
     let mut client = log_in_as(&stage, &options().schema("db")).await;
@@ -112,14 +132,14 @@ async fn scene() -> (Stage, Rc<World>, Client) {
     (stage, world, client)
 }
 
-async fn ok(client: &mut Client, statements: &[&str]) {
+pub(super) async fn ok(client: &mut Client, statements: &[&str]) {
     for sql in statements {
         client.send_query(sql).await;
         client.expect_ok().await;
     }
 }
 
-async fn rolled_back(client: &mut Client, sql: &str) {
+pub(super) async fn rolled_back(client: &mut Client, sql: &str) {
     client.send_query(sql).await;
     client.expect_err(1213).await;
 }

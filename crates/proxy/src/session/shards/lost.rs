@@ -3,6 +3,9 @@
 
 use std::sync::Arc;
 
+use wire::command::Kind;
+use wire::frame::put_message;
+
 use super::facts::has_one_connection;
 use super::inner::Inner;
 use super::role::{Part, Role};
@@ -10,6 +13,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
 use crate::session::facts::leases::look_at_server;
+use crate::session::state::Past;
 
 impl Role {
     /// Inner sessions, if the session has any.
@@ -27,13 +31,16 @@ impl Session {
     /// Ends the transaction everywhere if one part of it has ended since the last command. The
     /// client hears of it with its next statement.
     pub(super) async fn heed_lost_shards(&mut self) -> Result<(), Ending> {
+        let mut is_over = false;
         if self.links.away.role.has_transaction() {
             // What a server has closed since then is lost, too.
             look_at_server(&self.entry, &mut self.state, &mut self.links)?;
+            is_over = self.was_rolled_back().await?;
             for inner in
                 self.links.away.role.inner_sessions().iter_mut().filter(|one| one.is_in_transaction())
             {
                 look_at_server(&inner.session.entry, &mut inner.session.state, &mut inner.session.links)?;
+                is_over |= inner.session.was_rolled_back().await?;
             }
         }
         let inner = self.links.away.role.inner_sessions().iter_mut();
@@ -42,12 +49,27 @@ impl Session {
         let lost = lost.fold(None, |_, error| Some(error));
         match lost {
             Some(error) => self.lose_transaction(*error).await,
+            None if is_over => self.lose_transaction(ClientError::PartFailed).await,
             // Home has ended it, and no command of the client says so.
             None if self.links.away.role.has_transaction() && !has_one_connection(&self.state) => {
                 self.lose_transaction(ClientError::PartFailed).await
             }
             None => Ok(()),
         }
+    }
+
+    /// Behind an error, which tells nothing of the transaction: asks the server whether that is
+    /// still open. Whether the error has ended it, as far as the server tells. `COM_PING` leaves
+    /// all else there as it is.
+    pub(super) async fn was_rolled_back(&mut self) -> Result<bool, Ending> {
+        let is_open = self.state.in_transaction() && !self.state.begins_later();
+        if !is_open || !self.state.past.contains(Past::UNSURE) {
+            return Ok(false);
+        }
+        let mut packet = Vec::new();
+        put_message(&mut packet, 0, &[Kind::Ping as u8]);
+        self.ask_packet(packet).await?;
+        Ok(!self.state.in_transaction() || self.state.past.contains(Past::UNSURE))
     }
 
     /// Ends a transaction everywhere that is open at shards, if tables are elsewhere by the layout

@@ -1,0 +1,108 @@
+//! Transactions over shards of which a server ends its part, or does not end it, in another way
+//! than a statement of the client says.
+
+use std::sync::Arc;
+
+use shard::placement::{Function, Level, Modulo, Sign};
+use shard::{Draft, Layout, Node, Table};
+
+use super::shards_lost::{Fault, World, config, ok, rolled_back, scene, scene_of};
+use super::support::{Client, play};
+
+async fn refused(client: &mut Client, sql: &str, code: u16) -> String {
+    client.send_query(sql).await;
+    client.expect_err(code).await.to_string()
+}
+
+/// The statements of one server since the last call.
+fn at(world: &World, server: &str) -> Vec<String> {
+    let all = world.take().into_iter();
+    all.filter_map(|text| Some(text.strip_prefix(server)?.strip_prefix(": ")?.to_owned())).collect()
+}
+
+/// `innodb_rollback_on_timeout`: an error tells nothing of the transaction.
+#[test]
+fn c08_a_lock_wait_timeout_that_ends_one_part_ends_all_parts() {
+    for (server, sql) in
+        [("home", "DO 2"), ("a", "INSERT INTO t (id) VALUES (4)"), ("b", "INSERT INTO t (id) VALUES (5)")]
+    {
+        for begin in ["BEGIN", "SET autocommit = 0"] {
+            play_timeout(server, sql, begin);
+        }
+    }
+}
+
+fn play_timeout(server: &'static str, sql: &'static str, begin: &'static str) {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        let (first, second) = ("INSERT INTO t (id) VALUES (2)", "INSERT INTO t (id) VALUES (3)");
+        ok(&mut client, &[begin, first, "DO 1", second]).await;
+        world.fails(server, sql, Fault::TimedOut);
+        refused(&mut client, sql, 1205).await;
+        world.take();
+        rolled_back(&mut client, "COMMIT").await;
+        let mut all = world.take();
+        all.sort();
+        let others = ["a: ROLLBACK", "b: ROLLBACK", "home: ROLLBACK"];
+        let others: Vec<_> = others.into_iter().filter(|text| !text.starts_with(server)).collect();
+        assert_eq!(all, others, "{server} {begin}");
+    });
+}
+
+#[test]
+fn a_lock_wait_timeout_of_a_statement_alone_leaves_the_transaction_open() {
+    for (server, sql) in [("home", "DO 2"), ("a", "INSERT INTO t (id) VALUES (4)")] {
+        play(async || {
+            let (_stage, world, mut client) = scene().await;
+            ok(&mut client, &["BEGIN", "INSERT INTO t (id) VALUES (2)", "DO 1"]).await;
+            world.fails(server, sql, Fault::Late);
+            refused(&mut client, sql, 1205).await;
+            ok(&mut client, &["INSERT INTO t (id) VALUES (6)", "COMMIT"]).await;
+            let all = world.take();
+            assert!(all.ends_with(&["a: COMMIT".to_owned(), "home: COMMIT".to_owned()]), "{all:?}");
+        });
+    }
+}
+
+#[test]
+fn c08_no_shard_comes_into_a_transaction_that_a_timeout_has_ended_at_home() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["BEGIN", "DO 1"]).await;
+        world.fails("home", "DO 2", Fault::TimedOut);
+        refused(&mut client, "DO 2", 1205).await;
+        ok(&mut client, &["DELETE FROM t", "COMMIT"]).await;
+        assert_eq!(at(&world, "a"), ["BEGIN", "DELETE FROM t", "COMMIT"]);
+    });
+}
+
+/// The table `db.t`, in two parts at the server `a`.
+fn two_tables() -> Layout {
+    let node = |table: &str| Node { hostgroup: 1, schema: "db".to_owned(), table: table.to_owned() };
+    let function = Function::Modulo(Modulo { shards: 2, sign: Sign::Floor });
+    let level = Level { columns: vec![0], function, nodes: None };
+    let nodes = vec![node("t_0"), node("t_1")];
+    let table = Table::sharded(["db", "t"], nodes, vec!["id".to_owned()], vec![level]);
+    let draft = Draft { hostgroups: vec![0, 1, 2], tables: vec![table], ..Draft::default() };
+    Layout::new(draft).expect("a valid layout")
+}
+
+#[test]
+fn c08_no_part_of_a_statement_runs_behind_a_timeout_that_has_ended_its_transaction() {
+    for begin in ["DO 1", "BEGIN"] {
+        play(async || {
+            let mut config = config();
+            config.shards = Some(Arc::new(two_tables()));
+            let (_stage, world, mut client) = scene_of(config).await;
+            ok(&mut client, &[begin]).await;
+            world.fails("a", "DELETE", Fault::TimedOut);
+            refused(&mut client, "DELETE FROM t", 1205).await;
+            let all = at(&world, "a");
+            assert_eq!(all.iter().filter(|text| text.starts_with("DELETE")).count(), 1, "{all:?}");
+            if begin == "BEGIN" {
+                rolled_back(&mut client, "COMMIT").await;
+            }
+            ok(&mut client, &["DELETE FROM t"]).await;
+        });
+    }
+}
