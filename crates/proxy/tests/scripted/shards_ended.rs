@@ -106,3 +106,33 @@ fn c08_no_part_of_a_statement_runs_behind_a_timeout_that_has_ended_its_transacti
         });
     }
 }
+
+/// It may commit or roll back there, and nothing says which.
+#[test]
+fn c08_what_may_end_the_transaction_at_home_does_not_run_while_shards_have_changes_in_it() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["BEGIN", "INSERT INTO t (id) VALUES (2)"]).await;
+        world.take();
+        for sql in ["EXECUTE s", "EXECUTE s USING @a"] {
+            let error = refused(&mut client, sql, 1235).await;
+            assert!(error.contains("may end the transaction"), "{error}");
+        }
+        assert!(world.take().is_empty());
+        ok(&mut client, &["COMMIT", "EXECUTE s"]).await;
+        assert_eq!(world.take(), ["a: COMMIT", "home: EXECUTE s"]);
+    });
+}
+
+#[test]
+fn shards_that_have_only_read_leave_a_transaction_that_has_ended_at_home() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["BEGIN", "SELECT id FROM t WHERE id = 2"]).await;
+        world.fails("home", "EXECUTE s", Fault::Ends);
+        ok(&mut client, &["EXECUTE s", "INSERT INTO t (id) VALUES (2)"]).await;
+        let expected =
+            ["BEGIN", "SELECT id FROM t WHERE id = 2", "ROLLBACK", "INSERT INTO t (id) VALUES (2)"];
+        assert_eq!(at(&world, "a"), expected);
+    });
+}

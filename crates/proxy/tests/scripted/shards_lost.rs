@@ -27,6 +27,8 @@ pub(super) enum Fault {
     Late,
     /// It has rolled back all of the transaction for that, as `innodb_rollback_on_timeout` says.
     TimedOut,
+    /// What runs there ends the transaction.
+    Ends,
 }
 
 /// The servers `home`, `a` and `b`: the statements that they have got, and the next fault.
@@ -96,6 +98,11 @@ async fn converse(world: Rc<World>, name: String, end: End) {
                     server.status -= StatusFlags::IN_TRANSACTION;
                 }
                 server.err(1205, "HY000", "Lock wait timeout exceeded").await;
+                continue;
+            }
+            Some(Fault::Ends) => {
+                server.status -= StatusFlags::IN_TRANSACTION;
+                server.ok().await;
                 continue;
             }
             None => {}

@@ -31,11 +31,11 @@ impl Session {
     /// Ends the transaction everywhere if one part of it has ended since the last command. The
     /// client hears of it with its next statement.
     pub(super) async fn heed_lost_shards(&mut self) -> Result<(), Ending> {
-        let mut is_over = false;
+        let (mut is_over, mut is_over_at_home) = (false, false);
         if self.links.away.role.has_transaction() {
             // What a server has closed since then is lost, too.
             look_at_server(&self.entry, &mut self.state, &mut self.links)?;
-            is_over = self.was_rolled_back().await?;
+            is_over_at_home = self.was_rolled_back().await?;
             for inner in
                 self.links.away.role.inner_sessions().iter_mut().filter(|one| one.is_in_transaction())
             {
@@ -51,8 +51,16 @@ impl Session {
             Some(error) => self.lose_transaction(*error).await,
             None if is_over => self.lose_transaction(ClientError::PartFailed).await,
             // Home has ended it, and no command of the client says so.
-            None if self.links.away.role.has_transaction() && !has_one_connection(&self.state) => {
-                self.lose_transaction(ClientError::PartFailed).await
+            None if is_over_at_home || !has_one_connection(&self.state) => {
+                let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
+                if self.links.away.role.inner_sessions().iter().any(has_changes) {
+                    return self.lose_transaction(ClientError::PartFailed).await;
+                }
+                if self.links.away.role.has_transaction() {
+                    // Nothing is lost there: what has become of all changes, home has told.
+                    self.roll_back_at_shards().await?;
+                }
+                Ok(())
             }
             None => Ok(()),
         }

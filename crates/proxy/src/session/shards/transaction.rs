@@ -218,6 +218,14 @@ impl Session {
             );
             return Ok(Some(payload_of(&self.state, &error)));
         }
+        let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
+        if may_end_unseen(command.what) && self.links.away.role.inner_sessions().iter().any(has_changes) {
+            let error = ClientError::not_sharded(
+                "a statement that may end the transaction at home alone",
+                "shards have changes in it",
+            );
+            return Ok(Some(payload_of(&self.state, &error)));
+        }
         let is_on = self.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
         let keeps = match command.what.kind {
             StatementKind::Set => keeps_transaction(&command.text, is_on),
@@ -349,6 +357,15 @@ impl Worker {
     pub(super) fn has_one_writer_per_transaction(&self) -> bool {
         self.settings().shard_transactions == ShardTransactions::Single
     }
+}
+
+/// Whether a statement may end a transaction by what it runs, which its own text does not tell.
+fn may_end_unseen(what: StatementPlan) -> bool {
+    let runs = matches!(
+        what.kind,
+        StatementKind::Call | StatementKind::Execute | StatementKind::Compound | StatementKind::Unknown
+    );
+    runs || what.several && what.effects.intersects(Effects::UNKNOWN)
 }
 
 /// The payload of the error that a reply begins with.
