@@ -66,6 +66,8 @@ async fn converse(statements: Rc<Statements>, name: String, end: End) {
         let text = String::from_utf8_lossy(body).into_owned();
         if *kind == Kind::StmtPrepare as u8 {
             server.send_packet(&prepare_ok(1)).await;
+        } else if *kind == Kind::StmtBulkExecute as u8 {
+            server.ok().await;
         } else if *kind == Kind::Query as u8 {
             answer(&mut server, host, &text).await;
             statements.0.borrow_mut().push((host.to_owned(), text));
@@ -219,5 +221,23 @@ fn a_server_that_is_lost_in_its_reply_to_the_proxy_is_told_in_the_order_of_packe
         server.columns(&["?"; 13]).await;
         drop(server);
         client.expect_err(2013).await;
+    });
+}
+
+#[test]
+fn c08_a_bulk_execution_at_home_is_a_write_of_its_transaction() {
+    play(async || {
+        let mut config = config();
+        config.pointsman.shard_transactions = ShardTransactions::Single;
+        let (_stage, mut client, statements) = session(config).await;
+        client.send_command(Kind::StmtPrepare, b"DELETE FROM h").await;
+        let prepared = client.read().await;
+        run(&mut client, "BEGIN").await;
+        // No flags, and no values.
+        client.send_command(Kind::StmtBulkExecute, &[&prepared[1..5], &[0, 0]].concat()).await;
+        expect_ok(&mut client).await;
+        client.send_query("INSERT INTO t VALUES (6)").await;
+        client.expect_err(1235).await;
+        assert!(statements.servers_of("INSERT INTO t VALUES (6)").is_empty());
     });
 }

@@ -75,12 +75,16 @@ impl Session {
     /// A command that names a prepared statement is in the backlog.
     pub(super) async fn statement_at_shards(&mut self, kind: Kind) -> Result<Phase, Ending> {
         let Some(id) = self.links.away.role.shards().statements.named(self.io.front()) else {
-            return if kind == Kind::StmtExecute {
-                self.execute_at_home().await
+            return if matches!(kind, Kind::StmtExecute | Kind::StmtBulkExecute) {
+                self.execute_at_home(kind).await
             } else {
                 Ok(self.links.stay_home())
             };
         };
+        if kind == Kind::StmtBulkExecute {
+            let error = ClientError::not_sharded("a bulk execution", "its rows may be on several servers");
+            return self.refuse_at_shards(kind, &error).await;
+        }
         self.complete_front().await?;
         let Some(payload) = self.io.whole_front().map(<[u8]>::to_vec) else {
             return self.refuse_long(kind).await;
@@ -100,14 +104,13 @@ impl Session {
     }
 
     /// An execution of a statement that is none of the shards' is in the backlog.
-    async fn execute_at_home(&mut self) -> Result<Phase, Ending> {
+    async fn execute_at_home(&mut self, kind: Kind) -> Result<Phase, Ending> {
         let statements = self.state.prepared.as_ref();
         let known = statements.zip(statement_id(self.io.front())).and_then(|(all, id)| all.get(id));
         let known = known.map(|prepared| (prepared.what.plan, prepared.what.text.clone()));
         // The statement may ask for it.
         self.learn_last_id().await?;
         let Some((what, text)) = known else { return Ok(self.links.stay_home()) };
-        let kind = Kind::StmtExecute;
         if is_about_transaction(what) {
             let Some(text) = text else {
                 let error =

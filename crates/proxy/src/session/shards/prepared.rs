@@ -191,7 +191,12 @@ pub(super) fn prepared(reply: &[u8]) -> Option<(u32, u16)> {
 pub(super) const fn names_one(kind: Kind) -> bool {
     matches!(
         kind,
-        Kind::StmtExecute | Kind::StmtClose | Kind::StmtReset | Kind::SendLongData | Kind::StmtFetch
+        Kind::StmtExecute
+            | Kind::StmtBulkExecute
+            | Kind::StmtClose
+            | Kind::StmtReset
+            | Kind::SendLongData
+            | Kind::StmtFetch
     )
 }
 
