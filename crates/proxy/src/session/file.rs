@@ -102,7 +102,10 @@ fn poll_file(
             }
         }
         let (now, later) = input.split_at_checked(sent).unwrap_or((&input, &[]));
-        io.backlog.extend_from_slice(later);
+        match &mut io.behind_file {
+            Some(behind) => *behind = later.into(),
+            None => io.backlog.extend_from_slice(later),
+        }
         if file.lost.is_none() {
             links.send(cx, now)?;
         }

@@ -22,6 +22,8 @@ pub(super) struct Io {
     /// Bytes that the client has sent and that were not looked at: commands that came before the
     /// reply to the one before them, or the beginning of one.
     pub(super) backlog: Vec<u8>,
+    /// What an inner session leaves to the outer one: bytes that its client has sent behind a file.
+    pub(super) behind_file: Option<Box<[u8]>>,
     /// Bytes that the client has not taken yet.
     unsent: Parked,
     /// Whether the client was seen to have sent more while a reply was on its way. It is not looked
@@ -36,7 +38,15 @@ pub(super) struct Io {
 impl Io {
     /// The client, of which these bytes were read before.
     pub(super) fn new(sock: Sock, backlog: Vec<u8>) -> Self {
-        Self { sock, backlog, unsent: Parked::default(), has_more: false, refused_changes: 0, throttle: None }
+        Self {
+            sock,
+            backlog,
+            behind_file: None,
+            unsent: Parked::default(),
+            has_more: false,
+            refused_changes: 0,
+            throttle: None,
+        }
     }
 
     /// Reads more into the backlog. A client that has left is the error `UnexpectedEof`.

@@ -10,8 +10,8 @@ use proxy::stage::Stage;
 use shard::placement::{Function, Level, Modulo, Sign};
 use shard::{Draft, Layout, Node, Table};
 use testkit::script::ScriptedClient;
-use wire::StatusFlags;
 use wire::command::Kind;
+use wire::{StatusFlags, packet};
 
 use super::support::{
     self, Client, Database, connect, database, lets_in, messages, options, play, prepare_ok, stage,
@@ -66,6 +66,10 @@ async fn converse(statements: Rc<Statements>, name: String, end: End) {
         let text = String::from_utf8_lossy(body).into_owned();
         if *kind == Kind::StmtPrepare as u8 {
             server.send_packet(&prepare_ok(1)).await;
+        } else if text.contains("LOAD DATA") {
+            server.send_packet(&packet::LocalInfile { filename: b"/f" }).await;
+            while !server.read().await.is_empty() {}
+            server.ok().await;
         } else if *kind == Kind::StmtBulkExecute as u8 {
             server.ok().await;
         } else if *kind == Kind::Query as u8 {
@@ -221,6 +225,22 @@ fn a_server_that_is_lost_in_its_reply_to_the_proxy_is_told_in_the_order_of_packe
         server.columns(&["?"; 13]).await;
         drop(server);
         client.expect_err(2013).await;
+    });
+}
+
+#[test]
+fn a_statement_right_behind_a_file_for_a_shard_goes_home() {
+    play(async || {
+        let (_stage, mut client, statements) = session(config()).await;
+        run(&mut client, "INSERT INTO t VALUES (6)").await;
+        client.send_query("/* shard=1 */ LOAD DATA LOCAL INFILE '/f' INTO TABLE t").await;
+        client.expect(b"\xfb/f").await;
+        let all = [messages(2, &[b"8\n", b""]), messages(0, &[b"\x03DO 1"])].concat();
+        client.send_bytes(&all).await;
+        client.packets().expect_seq(4);
+        client.expect_ok().await;
+        expect_ok(&mut client).await;
+        assert_eq!(statements.servers_of("DO 1"), ["db"]);
     });
 }
 
