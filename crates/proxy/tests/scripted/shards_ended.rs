@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
+use config::QueryRule;
 use shard::placement::{Function, Level, Modulo, Sign};
 use shard::{Draft, Layout, Node, Table};
+use wire::StatusFlags;
 
 use super::shards_lost::{Fault, World, config, ok, rolled_back, scene, scene_of};
-use super::support::{Client, play};
+use super::support::{Client, play, rule};
 
 async fn refused(client: &mut Client, sql: &str, code: u16) -> String {
     client.send_query(sql).await;
@@ -134,5 +136,36 @@ fn shards_that_have_only_read_leave_a_transaction_that_has_ended_at_home() {
         let expected =
             ["BEGIN", "SELECT id FROM t WHERE id = 2", "ROLLBACK", "INSERT INTO t (id) VALUES (2)"];
         assert_eq!(at(&world, "a"), expected);
+    });
+}
+
+#[test]
+fn c09_a_home_that_does_not_roll_back_is_left() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["BEGIN", "DO 1", "INSERT INTO t (id) VALUES (2)"]).await;
+        world.fails("a", "VALUES (4)", Fault::Deadlock);
+        // It is told twice.
+        world.fails("home", "ROLLBACK", Fault::Interrupted);
+        world.fails("home", "ROLLBACK", Fault::Interrupted);
+        rolled_back(&mut client, "INSERT INTO t (id) VALUES (4)").await;
+        client.send_query("DO 2").await;
+        assert!(!client.expect_ok().await.status.contains(StatusFlags::IN_TRANSACTION));
+    });
+}
+
+#[test]
+fn c09_a_transaction_that_has_not_begun_at_home_is_over_if_its_end_is_refused() {
+    play(async || {
+        let mut config = config();
+        config.query_rules =
+            vec![QueryRule { error_msg: Some("no".to_owned()), apply: true, ..rule(1, "^ROLLBACK") }].into();
+        let (_stage, world, mut client) = scene_of(config).await;
+        ok(&mut client, &["BEGIN", "INSERT INTO t (id) VALUES (2)"]).await;
+        world.fails("a", "VALUES (4)", Fault::Deadlock);
+        rolled_back(&mut client, "INSERT INTO t (id) VALUES (4)").await;
+        world.take();
+        ok(&mut client, &["INSERT INTO t (id) VALUES (6)"]).await;
+        assert_eq!(world.take(), ["a: INSERT INTO t (id) VALUES (6)"]);
     });
 }

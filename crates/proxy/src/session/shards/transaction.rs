@@ -29,10 +29,11 @@ use super::role::{Place, Transaction};
 use super::runners::join;
 use crate::client::login::ok;
 use crate::ending::Ending;
-use crate::error::ClientError;
+use crate::error::{ClientError, Gone};
 use crate::session::Session;
 use crate::session::entry::BookEntry;
 use crate::session::links::Links;
+use crate::session::facts::leases::{OF_SESSION, lose_backend_for};
 use crate::session::phase::Phase;
 use crate::session::state::{Past, SessionState};
 use crate::session::without_writer::may_begin_later;
@@ -152,9 +153,7 @@ impl Session {
     /// Home has not committed, and has changed nothing: what was changed lasts, and so says the
     /// reply.
     async fn pass_over_home(&mut self) -> Result<Vec<u8>, Ending> {
-        if self.state.in_transaction() {
-            self.ask(b"ROLLBACK").await?;
-        }
+        self.roll_back_everywhere().await?;
         self.state.past.remove(Past::ROLLED_BACK);
         let mut packet = Vec::new();
         put_message(&mut packet, 1, &ok(self.state.identity.capabilities, self.state.status));
@@ -239,11 +238,15 @@ impl Session {
         if command.defines() && !keeps { Ok(self.commit_everywhere().await?.err()) } else { Ok(None) }
     }
 
-    /// Rolls the open transaction back at shards, and at home.
+    /// Rolls the open transaction back at shards, and at home. A connection on which home refuses
+    /// that is closed, which rolls back as well.
     pub(super) async fn roll_back_everywhere(&mut self) -> Result<(), Ending> {
         roll_back_at_shards(&self.entry, &self.state, &mut self.links).await?;
-        if self.state.in_transaction() || self.state.begins_later() {
-            self.ask(b"ROLLBACK").await?;
+        let is_open = self.state.in_transaction() || self.state.begins_later();
+        if is_open && error_of(&self.ask(b"ROLLBACK").await?).is_some() {
+            self.state.past.remove(Past::BEGINS_LATER);
+            self.state.set_status(self.state.status & OF_SESSION);
+            lose_backend_for(&self.entry, &mut self.state, &mut self.links, Gone::Closed)?;
         }
         Ok(())
     }
