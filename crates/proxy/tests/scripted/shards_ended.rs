@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use config::QueryRule;
+use config::{QueryRule, ServerStatus};
 use shard::placement::{Function, Level, Modulo, Sign};
 use shard::{Draft, Layout, Node, Table};
 use wire::StatusFlags;
 
 use super::shards_lost::{Fault, World, config, ok, rolled_back, scene, scene_of};
-use super::support::{Client, play, rule};
+use super::support::{Client, log_in, play, rule, settle};
 
 async fn refused(client: &mut Client, sql: &str, code: u16) -> String {
     client.send_query(sql).await;
@@ -167,5 +167,40 @@ fn c09_a_transaction_that_has_not_begun_at_home_is_over_if_its_end_is_refused() 
         world.take();
         ok(&mut client, &["INSERT INTO t (id) VALUES (6)"]).await;
         assert_eq!(world.take(), ["a: INSERT INTO t (id) VALUES (6)"]);
+    });
+}
+
+/// In a transaction of the client, and in one of the statement's own.
+#[test]
+fn c24_no_end_of_a_transaction_waits_for_a_server_that_is_switched_off() {
+    let of_client = ["BEGIN", "INSERT INTO t (id) VALUES (2)", "INSERT INTO t (id) VALUES (3)"];
+    for (before, last) in [(&of_client[..], "COMMIT"), (&[], "DELETE FROM t")] {
+        play(async || {
+            let (stage, world, mut client) = scene().await;
+            ok(&mut client, before).await;
+            world.fails("b", "COMMIT", Fault::Hangs);
+            client.send_query(last).await;
+            settle().await;
+            let mut without_b = config();
+            without_b.servers[2].status = ServerStatus::OfflineHard;
+            stage.apply(without_b).unwrap();
+            let error = client.expect_err(9010).await.to_string();
+            assert!(error.contains("committed at hostgroup 1; not known at hostgroup 2"), "{error}");
+        });
+    }
+}
+
+#[test]
+fn c24_a_statement_over_shards_whose_server_does_not_commit_ends_with_its_session() {
+    play(async || {
+        let (stage, world, mut client) = scene().await;
+        let mut killer = log_in(&stage).await;
+        world.fails("b", "COMMIT", Fault::Hangs);
+        client.send_query("DELETE FROM t").await;
+        settle().await;
+        let id = stage.processes().iter().map(|session| session.id).min().unwrap();
+        killer.send_query(&format!("KILL {id}")).await;
+        killer.expect_ok().await;
+        client.expect_err(1927).await;
     });
 }

@@ -29,6 +29,8 @@ pub(super) enum Fault {
     TimedOut,
     /// What runs there ends the transaction.
     Ends,
+    /// It does not answer.
+    Hangs,
 }
 
 /// The servers `home`, `a` and `b`: the statements that they have got, and the next fault.
@@ -105,6 +107,7 @@ async fn converse(world: Rc<World>, name: String, end: End) {
                 server.ok().await;
                 continue;
             }
+            Some(Fault::Hangs) => std::future::pending().await,
             None => {}
         }
         match &*text {

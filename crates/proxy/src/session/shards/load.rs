@@ -11,6 +11,7 @@ mod file;
 mod splitting;
 
 use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -25,6 +26,7 @@ use wire::rows::first_cell;
 use super::command::Command;
 use super::many::{Ended, add_branches};
 use super::moment::Moment;
+use super::relaying::wait_for_parts;
 use super::runners::{Run, Runners, Unit, poll_all};
 use super::scattered::{Scattered, has_twins};
 use crate::control::Control;
@@ -191,7 +193,8 @@ impl Session {
             };
             return self.conclude(runners, relay, ended).await;
         };
-        runners.end_unit(false).await?;
+        let end = pin!(runners.end_unit(false));
+        wait_for_parts((&self.entry.control, &self.state), &controls, end).await??;
         reply_error(&self.entry, &mut self.io, &mut self.state, seq, &error).await?;
         self.entry.answered_here(&self.links, error.code());
         self.put_runners(runners).await?;

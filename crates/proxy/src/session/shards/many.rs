@@ -5,6 +5,7 @@
 //! there is one connection to a server: its tables are asked one after the other.
 
 use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,7 +23,7 @@ use super::facts::{has_one_connection, refused_scatter, what};
 use super::gated::pass_gates;
 use super::inner::BUFFER_BYTES;
 use super::moment::Moment;
-use super::relaying::relay_scatter;
+use super::relaying::{relay_scatter, wait_for_parts};
 use super::role::Place;
 use super::runners::{Opening, Runner, Runners, Unit};
 use super::scattered::Scattered;
@@ -133,7 +134,8 @@ impl Session {
         mut runners: Runners,
         error: &[u8],
     ) -> Result<Phase, Ending> {
-        runners.end_unit(false).await?;
+        let controls = runners.controls();
+        wait_for_parts((&self.control, &self.state), &controls, pin!(runners.end_unit(false))).await??;
         self.answer_here(command.kind, error).await?;
         self.put_runners(runners).await?;
         Ok(Phase::Over)
@@ -185,7 +187,9 @@ impl Session {
         let Ended { seq, first, is_killed, .. } = ended;
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
         let warnings = self.entry.worker.warnings_of(&mut runners, &ended, relay.scatter().over());
-        let refused = runners.end_unit(is_done).await?.filter(|_| is_done);
+        let (controls, of_session) = (runners.controls(), (&*self.entry.control, &*self.state));
+        let refused = wait_for_parts(of_session, &controls, pin!(runners.end_unit(is_done))).await??;
+        let refused = refused.filter(|_| is_done);
         if let Some(id) = ended.made.filter(|_| is_done && refused.is_none()) {
             // No server has made it: the next that is asked hears of it before.
             self.links.set_last_id(&mut self.state, id);

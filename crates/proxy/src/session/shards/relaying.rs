@@ -1,10 +1,11 @@
 //! Relaying the replies of shards to the client while inner sessions run.
 
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use super::facts::poll_killed;
+use super::facts::{poll_ended, poll_killed};
 use super::runners::{Lead, Run, Runners, poll_all};
 use crate::control::Control;
 use crate::ending::Ending;
@@ -77,6 +78,30 @@ pub(super) async fn relay_runs(
             cx.waker().wake_by_ref();
         }
         if is_running { Poll::Pending } else { ended.take().map_or(Poll::Pending, Poll::Ready) }
+    })
+    .await
+}
+
+/// Waits for what runs at several shards and is told to end by `controls`, unless the session is
+/// to end. They hear of servers that are switched off.
+pub(super) async fn wait_for_parts<T>(
+    (control, state): (&Control, &SessionState),
+    controls: &[Rc<Control>],
+    mut parts: Pin<&mut impl Future<Output = T>>,
+) -> Result<T, Ending> {
+    let mut is_recalled = false;
+    poll_fn(|cx| {
+        if control.is_recalled() && !std::mem::replace(&mut is_recalled, true) {
+            for control in controls {
+                control.recall();
+            }
+        }
+        match parts.as_mut().poll(cx) {
+            Poll::Ready(done) => Poll::Ready(Ok(done)),
+            Poll::Pending => {
+                poll_ended(control, state).map_or(Poll::Pending, |ending| Poll::Ready(Err(ending)))
+            }
+        }
     })
     .await
 }

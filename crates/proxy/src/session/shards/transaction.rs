@@ -7,10 +7,8 @@
 //! several are allowed. Home is asked about savepoints first: a name that it does not know is an
 //! error of the statement alone.
 
-use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
 
 use config::ShardTransactions;
 use route::StatementPlan;
@@ -23,8 +21,9 @@ use wire::packet;
 
 use super::autocommit::keeps_transaction;
 use super::command::Command;
-use super::facts::{payload_of, poll_ended};
+use super::facts::payload_of;
 use super::inner::{Inner, take_inner_at};
+use super::relaying::wait_for_parts;
 use super::role::{Place, Transaction};
 use super::runners::join;
 use crate::client::login::ok;
@@ -295,16 +294,10 @@ async fn say_at_shards(
             inner.session.entry.control = entry.control.control_of_part();
         }
     }
+    let controls: Vec<_> = open.iter().map(|inner| Rc::clone(&inner.session.entry.control)).collect();
     let replies = {
-        let mut asked = pin!(join(open.iter_mut().map(|inner| inner.ask(text))));
-        poll_fn(|cx| match asked.as_mut().poll(cx) {
-            Poll::Ready(replies) => Poll::Ready(Ok(replies)),
-            Poll::Pending if is_one => Poll::Pending,
-            Poll::Pending => {
-                poll_ended(&entry.control, state).map_or(Poll::Pending, |ending| Poll::Ready(Err(ending)))
-            }
-        })
-        .await?
+        let asked = pin!(join(open.iter_mut().map(|inner| inner.ask(text))));
+        if is_one { asked.await } else { wait_for_parts((&entry.control, state), &controls, asked).await? }
     };
     let mut parts = Vec::with_capacity(open.len());
     for (mut inner, reply) in open.into_iter().zip(replies) {
