@@ -193,8 +193,8 @@ impl Session {
             };
             return self.conclude(runners, relay, ended).await;
         };
-        let end = pin!(runners.end_unit(false));
-        wait_for_parts((&self.entry.control, &self.state), &controls, end).await??;
+        let of_session = (&*self.entry.control, &*self.state);
+        wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
         reply_error(&self.entry, &mut self.io, &mut self.state, seq, &error).await?;
         self.entry.answered_here(&self.links, error.code());
         self.put_runners(runners).await?;

@@ -9,6 +9,7 @@ use wire::frame::put_message;
 use super::facts::has_one_connection;
 use super::inner::Inner;
 use super::role::{Part, Role};
+use super::transaction::roll_back_at_shards;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
@@ -58,7 +59,7 @@ impl Session {
                 }
                 if self.links.away.role.has_transaction() {
                     // Nothing is lost there: what has become of all changes, home has told.
-                    self.roll_back_at_shards().await?;
+                    roll_back_at_shards(&self.entry, &self.state, &mut self.links).await?;
                 }
                 Ok(())
             }

@@ -135,7 +135,8 @@ impl Session {
         error: &[u8],
     ) -> Result<Phase, Ending> {
         let controls = runners.controls();
-        wait_for_parts((&self.control, &self.state), &controls, pin!(runners.end_unit(false))).await??;
+        let of_session = (&*self.entry.control, &*self.state);
+        wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
         self.answer_here(command.kind, error).await?;
         self.put_runners(runners).await?;
         Ok(Phase::Over)
