@@ -14,6 +14,9 @@ pub const SHOWN_BUFFERS_MAX: usize = 1024;
 /// not counted.
 pub const ERRORS_MAX: usize = 1000;
 
+/// Bytes of an error's message that are kept.
+pub const ERROR_MESSAGE_BYTES_MAX: usize = 512;
+
 /// Hostgroups whose times a worker counts, each in 224 bytes; those of others are not counted.
 pub const HOSTGROUPS_TIMED_MAX: usize = 256;
 

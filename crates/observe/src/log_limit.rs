@@ -17,8 +17,6 @@ pub struct LogLimit {
 /// What a worker's sessions log of things that anybody can cause, each bounded on its own.
 #[derive(Debug, Default)]
 pub struct Logged {
-    /// Connections that should begin with a PROXY header and do not.
-    pub bad_headers: LogLimit,
     /// Statements that have failed (`mysql-verbose_query_error`).
     pub failed: LogLimit,
     /// Statements with warnings (`mysql-log_mysql_warnings_enabled`).

@@ -5,8 +5,8 @@
 //! the session's [`Control`] and wakes its task, which looks at the signal wherever it waits. That
 //! costs a query nothing but the reading of one cell.
 
-pub(crate) mod about;
 mod extended;
+mod handle;
 mod mail;
 mod own_kill;
 mod own_limit;
@@ -25,28 +25,14 @@ use crate::limits::SWEEP_INTERVAL;
 use crate::mail::{Request, Seat};
 use crate::patience::Patience;
 use crate::state::Pin;
-use about::About;
+use front::About;
 use mail::Mail;
 use observe::running::Running;
 use own_kill::own_request;
 use own_limit::OwnLimit;
 use turns::Turns;
 
-/// What a worker wants of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Signal {
-    /// Go on.
-    None,
-    /// End as soon as no statement runs and no transaction is open.
-    Drain,
-    /// The session was killed: end as soon as no statement runs. What runs is being killed at its
-    /// server.
-    Kill,
-    /// End now: the proxy's time to drain is over.
-    Stop,
-    /// End now: idle, or in a transaction, for longer than a variable allows.
-    Timeout,
-}
+pub(crate) use front::Signal;
 
 /// What a session is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -331,11 +317,6 @@ impl Control {
         self.quit.set(true);
     }
 
-    /// Whether it has.
-    pub(crate) const fn has_quit(&self) -> bool {
-        self.quit.get()
-    }
-
     /// Whether a command runs.
     pub(crate) fn is_busy(&self) -> bool {
         self.activity.get() == Activity::Busy
@@ -356,12 +337,6 @@ impl Control {
 
     pub(crate) fn set_busy(&self) {
         self.activity.set(Activity::Busy);
-    }
-
-    /// Bytes are copied without a look at them. With `quiet`, it is the client's turn since then,
-    /// and it has as long as an idle one.
-    pub(crate) fn set_tunnel(&self, quiet: Option<Instant>) {
-        self.activity.set(Activity::Tunnel(quiet));
     }
 
     const fn is_tunnel(&self) -> bool {

@@ -1,6 +1,5 @@
 //! Counting replies: what is counted, logged and kept of a statement that is over.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -170,7 +169,6 @@ fn note_error(worker: &Worker, control: &Control, code: u16, message: &[u8], dig
 /// Counts an error that the proxy has made for the session of `control`.
 #[cold]
 pub(crate) fn note_own_error(worker: &Worker, control: &Control, error: &ClientError) {
-    worker.counts.note(Counter::OwnErrors);
     let about = &control.about;
     let hostgroup = error.hostgroup().or_else(|| about.last_hostgroup());
     let key = Key {
@@ -180,27 +178,7 @@ pub(crate) fn note_own_error(worker: &Worker, control: &Control, error: &ClientE
         schema: about.schema(),
         code: error.code(),
     };
-    note_text(worker, key, error);
-}
-
-/// Counts an error with which a login ends, of a user that has proven to be it or of none.
-#[cold]
-pub(crate) fn note_refusal(
-    worker: &Worker,
-    client: Option<IpAddr>,
-    user: Option<&Arc<[u8]>>,
-    error: &ClientError,
-) {
-    worker.counts.note(Counter::OwnErrors);
-    let maker = Maker::Proxy(NO_HOSTGROUP);
-    let user = user.map_or_else(|| Arc::from([]), Arc::clone);
-    note_text(worker, Key { maker, user, client, schema: None, code: error.code() }, error);
-}
-
-fn note_text(worker: &Worker, key: Key, error: &ClientError) {
-    let text = error.to_string();
-    let text = text.as_bytes().get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(text.as_bytes());
-    worker.counts.errors.borrow_mut().note(key, text, unix_s());
+    front::errors::note(&worker.counts, key, error);
 }
 
 /// The text of the ERR packet that `packets` end with, if all of it is there.

@@ -1,35 +1,11 @@
-//! Too few descriptors: what is said of it at start, and when clients cannot be accepted.
-
-use std::fmt::Display;
-use std::sync::{Mutex, PoisonError};
+//! Too few descriptors: what is said of it at start.
 
 use config::Config;
-use tokio::time::Instant;
 
 use crate::limits::{DESCRIPTORS_OF_THREAD, KILLS_MAX};
-use crate::log_limit::LogLimit;
 use upstream::descriptors::limit;
 use upstream::limits::DESCRIPTORS_RESERVED;
 use watch::CONNECTIONS_MAX;
-
-/// What all listeners log of clients that they could not take: one line in a while.
-#[derive(Debug, Default)]
-pub(crate) struct NotAccepted(Mutex<LogLimit>);
-
-impl NotAccepted {
-    /// Logs that a client was not taken, and why.
-    pub(crate) fn note(&self, address: &dyn Display, why: &dyn Display) {
-        let log_limit = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(hidden) = log_limit.admit(Instant::now()) else { return };
-        drop(log_limit);
-        let (clients, limit) = (hidden.saturating_add(1), limit());
-        tracing::warn!(
-            %address, %why, clients, limit,
-            "clients could not be accepted; if open files are lacking, raise the limit (ulimit -n, LimitNOFILE of systemd), \
-             or lower mysql-max_connections"
-        );
-    }
-}
 
 /// Why the process may have too few descriptors for `config`; `None` if there are enough.
 pub fn too_few_descriptors(config: &Config) -> Option<String> {

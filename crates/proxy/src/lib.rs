@@ -1,5 +1,4 @@
-//! The data plane: workers, listeners, client and backend connections, the relay between them, and
-//! drain.
+//! The data plane: workers, sessions of clients, the relay between clients and servers, and drain.
 //!
 //! A [`Proxy`] is started from a [`config::Config`] and runs on its own threads until it is told to
 //! drain. The file `ARCHITECTURE.md` follows a query through the modules.
@@ -7,9 +6,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
-mod arrival;
 mod asking;
-mod audit;
 mod cached;
 mod catalog;
 mod causal;
@@ -19,51 +16,44 @@ mod counted;
 mod ddl;
 mod descriptors;
 mod directory;
-mod ending;
 mod explain;
 mod findings;
 mod followed;
 mod fresh;
 mod gates;
 mod holders;
-mod hosts;
 mod inspection;
 mod interning;
 mod invariant;
 mod kill;
 mod limited;
 mod limits;
-mod listener;
-mod listeners;
 mod mail;
 mod mirror;
 mod patience;
 mod proxy;
-mod queueing;
 mod record;
-mod refusals;
 mod remote;
 mod routing;
 mod sequences;
 mod session;
 mod shared;
 mod siblings;
-mod slot;
 mod snapshot;
 mod spans;
 #[cfg(feature = "memory")]
 pub mod stage;
 mod stored;
 mod templates;
-mod tunnel;
 mod worker;
 
-use ::session::{addresses, door, error, limit, relations, state, statement, texts, users};
+use ::session::{door, error, limit, relations, state, statement, texts, users};
+use front::{audit, ending, tunnel};
 use net::{clock, exchange, keys, names, random, relay, sock, throttle, tls};
 use observe::{counts, document, log_limit, logs};
 
 pub use descriptors::too_few_descriptors;
-pub use listeners::ListenError;
+pub use front::listeners::ListenError;
 pub use net::random::gather_entropy;
 #[cfg(feature = "memory")]
 pub use net::sock::memory;

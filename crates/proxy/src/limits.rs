@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+pub(crate) use front::limits::{LINGER_BYTES_MAX, LINGER_MAX};
+pub(crate) use observe::limits::ERROR_MESSAGE_BYTES_MAX;
+
 /// Values of one kind that sessions of a worker share, in case the next one has the same: as many
 /// as there are users and schemas in most places.
 pub(crate) const INTERNED_MAX: usize = 32;
@@ -18,23 +21,9 @@ pub(crate) const CACHE_KNOWN_AGE_MAX_MS: u64 = 10_000;
 /// Bytes of the longest of them: a worker has 1 MiB of them at most.
 pub(crate) const CACHE_KNOWN_BYTES_MAX: usize = 1024;
 
-/// Bytes of a server's error message that are kept.
-pub(crate) const ERROR_MESSAGE_BYTES_MAX: usize = 512;
-
 /// Time between two turns in which a worker copies digests for who reads the statistics: workers
 /// have most of their time for their clients, also while 100,000 digests are read.
 pub(crate) const DIGESTS_PAUSE: Duration = Duration::from_micros(100);
-
-/// How often is looked whether a client that waits for a place has left.
-pub(crate) const QUEUE_LOOK: Duration = Duration::from_millis(100);
-
-/// What is left of the time for a login when a client is told that there was no place for it in
-/// time.
-pub(crate) const LOGIN_REST: Duration = Duration::from_millis(250);
-
-/// How long a session that ends with an error waits for the client to read it and to close. Closing
-/// at once while the client still sends would make its kernel throw the error away.
-pub(crate) const LINGER_MAX: Duration = Duration::from_secs(2);
 
 /// How long a reader may take to answer whether it has writes, besides `causal_wait_ms`. Then the
 /// writer does the read.
@@ -47,22 +36,13 @@ pub(crate) const CAUSAL_DROP_MIN: Duration = Duration::from_millis(5);
 /// How long a client that changes its user waits for the server to undo what the old user has left.
 pub(crate) const GOODBYE_MAX: Duration = Duration::from_secs(1);
 
-/// Bytes of a refused command that are read and thrown away while lingering.
-pub(crate) const LINGER_BYTES_MAX: usize = 64 * 1024 * 1024;
-
 /// Commands that a client may have on their way to a server before it has read the first answer;
 /// more wait in the proxy. Drivers that pipeline send a prepare and an execute, or a batch of
 /// statements.
 pub(crate) const PIPELINE_MAX: usize = 128;
 
-/// Connections that the kernel queues for a listener before it is accepted from.
-pub(crate) const LISTEN_BACKLOG: i32 = 4096;
-
 /// Descriptors that a worker has by itself, and its part of those that the process has.
 pub(crate) const DESCRIPTORS_OF_THREAD: u64 = 8;
-
-/// Wait after `accept` failed for want of file descriptors or memory, before it is tried again.
-pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a caller that asks workers for something waits, for all of them together. They answer
 /// between two turns of their loops, in microseconds; a worker that does not is stuck, and the
@@ -81,13 +61,6 @@ pub(crate) const CUT_OFF_MAX: Duration = Duration::from_millis(250);
 
 /// How often a worker looks for sessions that have been idle, or in a transaction, for too long.
 pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Refused logins that are logged one by one within [`REFUSALS_INTERVAL`]; the others are counted.
-/// Enough to see who tries what, too few to fill a disk.
-pub(crate) const REFUSALS_LOGGED_MAX: u32 = 20;
-
-/// See [`REFUSALS_LOGGED_MAX`].
-pub(crate) const REFUSALS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Bytes of an `EXPLAIN ROUTE` with the statement that it is about: about as many as decide where
 /// that goes.

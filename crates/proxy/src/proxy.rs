@@ -12,13 +12,14 @@ use tokio::runtime::Handle;
 
 use crate::keys::Keys;
 use crate::limits::{CUT_OFF_MAX, END_LOGS_MAX};
-use crate::listeners::{ListenError, Listeners, bind};
 use crate::names;
 use crate::remote::Remote;
 use crate::routing::routes;
 use crate::shared::Shared;
 use crate::tls::{Tls, TlsError};
 use crate::worker::{self, Inbox, Message};
+use front::ClientInbox as _;
+use front::listeners::{ListenError, Listeners, bind};
 
 /// A running proxy.
 #[derive(Debug)]
@@ -86,7 +87,7 @@ impl Proxy {
             watch::spawn(Arc::clone(&shared.upstream), watching, cache).map_err(StartError::Monitor)?;
         let workers: Arc<[Inbox]> = workers.into();
         let _runtime = control.enter();
-        let listeners = Listeners::start(bound, beside, &shared, &workers);
+        let listeners = Listeners::start(bound, beside, &shared.front, &workers);
         let remote = Remote::new(shared, workers, listeners, control, process);
         Ok(Self { remote, workers: threads, monitor })
     }

@@ -22,10 +22,11 @@ use tokio::task::spawn_local;
 use watch::probe_new;
 
 use crate::limits::{ASK_WAIT_MAX, DIGESTS_PAUSE, FLUSH_LOGS_MAX};
-use crate::listeners::Listeners;
 use crate::routing::Routing;
 use crate::shared::Shared;
 use crate::worker::{Inbox, Message, Question, Worker};
+use front::ClientInbox as _;
+use front::listeners::Listeners;
 
 /// A running proxy, as others see it. Copies mean the same proxy. Of one that has ended, calls do
 /// nothing.
@@ -121,7 +122,7 @@ impl Remote {
     /// Listens again, at the same addresses. On an error listeners are still closed.
     fn resume(&self) -> Result<(), String> {
         let _runtime = self.control.enter();
-        let resumed = self.listeners.open(&self.shared, &self.workers);
+        let resumed = self.listeners.open(&self.shared.front, &self.workers);
         if !resumed.map_err(|error| format!("{error}: {}", error.source))? {
             return Err("it is not paused".to_owned());
         }

@@ -149,7 +149,6 @@ use querylog::{AuditEvent, Port};
 use wire::reply::Answer;
 
 use crate::audit;
-use crate::client::login::LoggedIn;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::invariant::broken;
@@ -157,6 +156,7 @@ use crate::sock::Sock;
 use crate::tunnel::resume;
 use crate::worker::Worker;
 use entry::BookEntry;
+use front::login::LoggedIn;
 use session::identity::Identity;
 use upstream::Backend;
 use upstream::Copied;
@@ -242,7 +242,7 @@ impl Session {
 
     /// Runs commands until one side ends the session.
     pub(crate) async fn run(&mut self) -> Ending {
-        audit::note(&self.entry.worker, &self.entry.control, AuditEvent::ConnectOk(Port::Traffic));
+        audit::note(&self.entry.worker.front, &*self.entry.control, AuditEvent::ConnectOk(Port::Traffic));
         let first = if is_fast_forward(&self.entry.worker, &self.state) {
             Phase::FastForward
         } else {
@@ -258,7 +258,7 @@ impl Session {
         if let Ending::Broken(broken) = &ending {
             broken.note(&self.entry.worker.counts);
         }
-        audit::note_end(&self.entry.worker, &self.entry.control, Some(&ending));
+        audit::note_end(&self.entry.worker.front, &*self.entry.control, Some(&ending));
         ending
     }
 
@@ -441,7 +441,7 @@ async fn end_of(
 async fn tunnel(entry: &BookEntry, io: &mut Io, links: &mut Links) -> Result<Phase, Ending> {
     let backlog = std::mem::take(&mut io.backlog);
     if let Some(backend) = &mut links.in_use {
-        resume(&entry.worker, &entry.control, &mut io.sock, backend, backlog, Copied::Stream).await;
+        resume(&entry.worker.front, &*entry.control, &mut io.sock, backend, backlog, Copied::Stream).await;
     }
     Err(Ending::ClientLeft)
 }

@@ -9,22 +9,18 @@ use std::time::Duration;
 use cache::Cache;
 use config::{Config, Endpoint, Protocol};
 use observe::plane::NotApplied;
-use pool::{Pool, Quota, Share};
+use pool::Pool;
 use route::{CacheDefaults, RuleError};
 
-use crate::addresses::Addresses;
 use crate::causal::Causal;
 use crate::counts::report::{self, Globals, Report, StatementSums};
 use crate::ddl::Ddl;
-use crate::descriptors::NotAccepted;
 use crate::directory::Directory;
 use crate::findings::Findings;
 use crate::gates::Gates;
-use crate::hosts::Hosts;
 use crate::keys::Keys;
 use crate::logs::LogWriters;
 use crate::names::{Keeping, Names};
-use crate::refusals::Refusals;
 use crate::relations::Definitions;
 use crate::routing::routes::{Routes, problem};
 use crate::sequences::Sequences;
@@ -65,17 +61,15 @@ const fn followed_bit(hostgroup: u32) -> u64 {
 pub(crate) struct Shared {
     /// The servers, and the ways to them.
     pub(crate) upstream: Arc<upstream::Shared>,
+    /// Clients without sessions.
+    pub(crate) front: Arc<front::Shared>,
     /// For who is not a worker: workers have their own.
     snapshot: RwLock<Arc<Snapshot>>,
     /// What the monitor has found.
     pub(crate) watching: Arc<Watching>,
-    pub(crate) keys: Keys,
-    pub(crate) refusals: Refusals,
     pub(crate) directory: Directory,
-    pub(crate) hosts: Hosts,
-    pub(crate) not_accepted: NotAccepted,
     pub(crate) siblings: Arc<Siblings>,
-    pub(crate) logs: LogWriters,
+    pub(crate) logs: Arc<LogWriters>,
     /// How often the servers were configured.
     servers_version: AtomicU64,
     /// What sessions have defined that may be behind the name of a table.
@@ -83,11 +77,6 @@ pub(crate) struct Shared {
     /// Hostgroups of which a proxy in front follows the binary log through this one: the bits of
     /// their numbers modulo 64.
     followed: AtomicU64,
-    /// Clients that were refused because there were too many.
-    clients_refused: AtomicU64,
-    pub(crate) clients: Arc<Quota>,
-    /// Where they come from, while that is limited.
-    pub(crate) addresses: Arc<Addresses>,
     /// How all workers hash what their sessions prepare.
     pub(crate) statement_hash: RandomState,
     /// Answers that are given again.
@@ -133,6 +122,7 @@ impl Shared {
             Arc::clone(&watching) as Arc<_>,
             Arc::clone(&siblings) as Arc<_>,
         );
+        let (upstream, logs) = (Arc::new(upstream), Arc::new(LogWriters::new(&snapshot.logs)));
         let cache = Cache::new([0, 1].map(secret), cache_bytes(config));
         if caches(config) {
             cache.watch_writes();
@@ -147,22 +137,16 @@ impl Shared {
             findings: Findings::default(),
             ddl: Arc::new(Ddl::open(&config.datadir)),
             causal: Causal::default(),
-            upstream: Arc::new(upstream),
+            front: Arc::new(front::Shared::new(Arc::clone(&upstream), keys, Arc::clone(&logs))),
+            upstream,
             watching,
-            keys,
-            refusals: Refusals::default(),
             directory: Directory::default(),
-            hosts: Hosts::default(),
-            not_accepted: NotAccepted::default(),
             siblings,
-            logs: LogWriters::new(&snapshot.logs),
+            logs,
             snapshot: RwLock::new(Arc::new(snapshot)),
             servers_version: AtomicU64::new(1),
             definitions: Arc::default(),
             followed: AtomicU64::new(0),
-            clients_refused: AtomicU64::new(0),
-            clients: Quota::new(config.variables.max_connections),
-            addresses: Arc::default(),
             statement_hash: RandomState::new(),
             cache: Arc::new(cache),
         })
@@ -225,7 +209,7 @@ impl Shared {
         self.logs.configure(&snapshot.logs);
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&snapshot);
         self.upstream.configure(Arc::clone(&snapshot.upstream));
-        self.clients.allow(snapshot.variables.max_connections);
+        self.front.clients.allow(snapshot.variables.max_connections);
         drop(alone);
         if !Arc::ptr_eq(&servers.users, &old.users) {
             servers.users.enforce();
@@ -245,16 +229,6 @@ impl Shared {
             [] => self.upstream.servers.offer().await.version.to_vec(),
             configured => configured.to_vec(),
         }
-    }
-
-    /// Counts one more client, unless `mysql-max_connections` are there.
-    pub(crate) fn admit(&self) -> Option<Share> {
-        self.clients.take()
-    }
-
-    /// Counts a client that was refused because there were too many.
-    pub(crate) fn note_refused(&self) {
-        self.clients_refused.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A proxy in front follows the binary log of this hostgroup through this one.
@@ -283,9 +257,9 @@ impl Shared {
     ) -> Vec<(&'static str, u64)> {
         let globals = Globals {
             uptime_s: self.uptime().as_secs(),
-            clients: self.clients.taken().into(),
-            clients_refused: self.clients_refused.load(Ordering::Relaxed),
-            hosts_refused: self.hosts.refused(),
+            clients: self.front.clients.taken().into(),
+            clients_refused: self.front.refused(),
+            hosts_refused: self.front.hosts.refused(),
             servers: self.upstream.pool.servers().iter().map(|server| u64::from(server.open())).sum(),
             servers_version: self.servers_version.load(Ordering::Relaxed),
             workers: workers.len() as u64,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::{
-    CausalReads, CheckLogins, Config, MonitorVariables, MysqlVariables, QueryRule, ShardTransactions,
+    CausalReads, Config, MonitorVariables, MysqlVariables, QueryRule, ShardTransactions, TrackGtids,
 };
 use route::RuleError;
 use shard::Layout;
@@ -19,6 +19,7 @@ use crate::limited::RuleLimits;
 use crate::logs::LogSettings;
 use crate::patience::Patience;
 use crate::routing::routes::Routes;
+use crate::state::gtids::Tracking;
 use upstream::Configuration;
 
 /// One configuration.
@@ -28,7 +29,6 @@ pub(crate) struct Snapshot {
     pub(crate) upstream: Arc<Configuration>,
     pub(crate) variables: Arc<MysqlVariables>,
     pub(crate) patience: Patience,
-    pub(crate) check_logins: CheckLogins,
     /// Whether servers are asked what the stored routines do that have run.
     pub(crate) judge_routines: bool,
     /// Whether they are asked what is behind the names of tables.
@@ -101,7 +101,6 @@ impl Snapshot {
             upstream,
             variables,
             patience,
-            check_logins: config.pointsman.check_logins,
             judge_routines: config.pointsman.judge_routines,
             judge_tables: config.pointsman.judge_tables,
             drain_timeout: config.pointsman.drain_timeout,
@@ -125,6 +124,16 @@ impl Snapshot {
     /// The first user that clients may log in as and that `is` is true for.
     pub(crate) fn client_user(&self, is: impl Fn(&config::User) -> bool) -> Option<&config::User> {
         self.config().users.iter().find(|user| user.active && user.frontend && is(user))
+    }
+
+    /// Who wants to know of transactions.
+    pub(crate) fn tracking(&self) -> Tracking {
+        Tracking {
+            causal: self.causal.reads,
+            causal_by_rules: self.causal.by_rules,
+            by_default: self.variables.default_session_track_gtids == TrackGtids::OwnGtid,
+            for_clients: self.variables.client_session_track_gtid,
+        }
     }
 
     /// How servers are watched.

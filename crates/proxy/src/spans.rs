@@ -4,8 +4,7 @@
 
 use std::time::Duration;
 
-use config::Endpoint;
-use otlp::{Parent, SPAN_TEXT_BYTES_MAX, Server, Span, Times};
+use otlp::{Parent, SPAN_TEXT_BYTES_MAX, Span, Times};
 
 use crate::clock::unix_us;
 use crate::control::Control;
@@ -79,12 +78,4 @@ fn digest(worker: &Worker, control: &Control, over: &Over) -> String {
     // A byte that is no UTF-8 becomes three.
     let end = (0..=SPAN_TEXT_BYTES_MAX.min(text.len())).rfind(|&at| text.is_char_boundary(at));
     text.get(..end.unwrap_or(0)).unwrap_or_default().to_owned()
-}
-
-/// Where a server is.
-pub(crate) fn server(hostgroup: u32, endpoint: &Endpoint) -> Server {
-    match endpoint {
-        Endpoint::Tcp { host, port } => Server { hostgroup, host: host.clone(), port: Some(*port) },
-        Endpoint::Unix(path) => Server { hostgroup, host: path.display().to_string(), port: None },
-    }
 }

@@ -17,7 +17,6 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use wire::proxy_header::Addresses;
 
-use crate::arrival::{Arrival, Guest, Stream};
 use crate::counts::{fingerprints, report};
 use crate::keys::Keys;
 use crate::memory::{End, pair};
@@ -28,6 +27,7 @@ use crate::shared::Shared;
 use crate::sock::Sock;
 use crate::tls::Tls;
 use crate::worker::{Inbox, Message, Worker};
+use front::{Arrival, ClientInbox as _, Guest, Stream};
 use observe::digests::report::Sums;
 use observe::plane::NotApplied;
 use observe::rows::{
@@ -96,8 +96,8 @@ impl Stage {
     }
 
     fn connect(&self, peer: Peer, listener: Listener, capacity: usize) -> Option<End> {
-        let Some(place) = self.shared.admit() else {
-            self.shared.note_refused();
+        let Some(place) = self.shared.front.admit() else {
+            self.shared.front.note_refused();
             return None;
         };
         let slots = (place, None);
@@ -234,7 +234,7 @@ impl Stage {
 
     /// Addresses whose connections have failed.
     pub fn client_hosts(&self) -> Vec<ClientHost> {
-        self.shared.hosts.list(false)
+        self.shared.front.hosts.list(false)
     }
 
     /// Ends the session with this connection id, as [`Remote`](crate::Remote) does.

@@ -15,7 +15,6 @@ mod running;
 mod starting;
 
 use std::cell::{Cell, RefCell};
-use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -59,6 +58,8 @@ pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     /// Connections to servers.
     pub(crate) upstream: Rc<upstream::Worker>,
+    /// Letting clients in.
+    pub(crate) front: front::Worker,
     settings: RefCell<Rc<Settings>>,
     /// What its sockets share.
     pub(crate) net: Rc<net::Local>,
@@ -78,8 +79,6 @@ pub(crate) struct Worker {
     pub(crate) samplers: [Sampler; 3],
     /// Bounds what is logged of things that may happen often.
     pub(crate) logged: Logged,
-    /// Bytes in a second that a client may get, if they are limited: looked at with each answer.
-    rate_to_client: Cell<Option<NonZeroU32>>,
     /// Whether statements are traced: looked at with each command.
     is_tracing: Cell<bool>,
     /// Whether tables are split over servers: looked at with each command.

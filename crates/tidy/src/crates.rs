@@ -13,7 +13,7 @@ const FLOORS: &[&[&str]] = &[
     &["net", "route"],
     &["observe", "scatter", "session"],
     &["upstream"],
-    &["reply", "watch"],
+    &["front", "reply", "watch"],
     &["admin", "proxy"],
     &["web"],
     &["pointsman"],

@@ -220,7 +220,7 @@ impl DataPlane for Remote {
     }
 
     fn client_hosts(&self, reset: bool) -> Vec<ClientHost> {
-        self.shared.hosts.list(reset)
+        self.shared.front.hosts.list(reset)
     }
 
     fn digests(&self, reset: bool, latency: bool) -> Vec<DigestStats> {

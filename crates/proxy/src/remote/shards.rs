@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use front::ClientInbox as _;
 use observe::plane::ShardCheck;
 use shard::Layout;
 use tokio::task::spawn_local;

@@ -12,7 +12,7 @@ pub(crate) struct Routes {
     /// Query rules and fast routing.
     pub(crate) rules: Arc<Rules>,
     /// Writers and their readers.
-    pub(crate) pairs: Pairs,
+    pub(crate) pairs: Arc<Pairs>,
     /// What users, hostgroups and variables say about caching.
     #[allow(dead_code, reason = "asked where answers are looked up")]
     pub(crate) cache: CacheDefaults,
@@ -41,7 +41,7 @@ impl Routes {
         };
         Ok(Self {
             rules,
-            pairs: Pairs::new(config.pairs()),
+            pairs: Arc::new(Pairs::new(config.pairs())),
             cache: CacheDefaults::new(config),
             split_on: config.variables.read_write_split,
             digests: config.variables.query_digests.then(|| digests(config)),

@@ -17,15 +17,15 @@ use super::links::Links;
 use super::state::{Past, SessionState};
 use super::state_of;
 use crate::audit;
-use crate::client::check::check_login;
-use crate::client::login::{Dialogue, welcome};
-use crate::client::proof::Claim;
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::exchange::Exchange;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX};
 use crate::worker::Worker;
+use front::Claim;
+use front::check::check_login;
+use front::login::{Dialogue, welcome};
 use session::identity::{Account, Identity};
 use upstream::{Backend, LOST_AT_MARIADB, QUIT};
 
@@ -54,7 +54,7 @@ async fn log_in_again(
     let capabilities = state.identity.capabilities;
     let backlog = std::mem::take(&mut io.backlog);
     let exchange = Exchange::resume(&entry.worker.net, &mut io.sock, 0, &backlog);
-    let mut dialogue = Dialogue::new(&entry.worker, exchange, capabilities, state.identity.peer);
+    let mut dialogue = Dialogue::new(&entry.worker.front, exchange, capabilities, state.identity.peer);
     let payload = dialogue.receive().await?;
     let packet =
         command::ChangeUser::decode(&payload, capabilities).map_err(|error| dialogue.refuse_bytes(&error))?;
@@ -117,11 +117,11 @@ async fn go_on_as(
         identity.capabilities -= LOST_AT_MARIADB;
     }
     entry.worker.seat(&entry.control, &state.identity);
-    match check_login(&entry.worker, &state.identity).await {
+    match check_login(&entry.worker.front, &state.identity).await {
         Ok(backend) => {
             entry.control.about.set_backend(backend.as_ref());
             begin_anew(entry, state, links, backend);
-            audit::note(&entry.worker, &entry.control, AuditEvent::ChangeUserOk(Port::Traffic));
+            audit::note(&entry.worker.front, &*entry.control, AuditEvent::ChangeUserOk(Port::Traffic));
             let (tier, status) = (state.identity.tier, state.status);
             reply(entry, io, state, seq, &welcome(tier, announced, status)).await
         }
@@ -166,7 +166,7 @@ fn note_refused_change(
     let Identity { connection_id: id, peer, .. } = &*state.identity;
     let tls = io.sock.is_encrypted();
     let stranger = audit::Stranger { id: *id, peer, user, schema, tls };
-    audit::note_refusal(worker, AuditEvent::ChangeUserErr(Port::Traffic), &stranger, told);
+    audit::note_refusal(&worker.front, AuditEvent::ChangeUserErr(Port::Traffic), &stranger, told);
 }
 
 /// Whether a client that was refused as another user goes on as the one that it was: with

@@ -54,8 +54,8 @@ impl Session {
         let backlog = std::mem::take(&mut self.io.backlog);
         let backend = in_use_mut(&mut self.links.in_use)?;
         let copied = resume(
-            &self.entry.worker,
-            &self.entry.control,
+            &self.entry.worker.front,
+            &*self.entry.control,
             &mut self.io.sock,
             backend,
             backlog,
@@ -114,6 +114,6 @@ impl BookEntry {
     /// The client says goodbye: it has not just gone.
     fn note_goodbye(&self) {
         self.control.note_quit();
-        audit::note(&self.worker, &self.control, AuditEvent::Quit(Port::Traffic));
+        audit::note(&self.worker.front, &*self.control, AuditEvent::Quit(Port::Traffic));
     }
 }

@@ -15,7 +15,6 @@ use super::facts::shown::measure_own;
 use super::io::Io;
 use super::links::Links;
 use super::state::SessionState;
-use crate::client::login::ok;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -23,6 +22,7 @@ use crate::limits::KILL_ANSWER_MAX;
 use crate::mail::Verdict;
 use crate::statement::Kill;
 use crate::statement::kill::What;
+use front::login::ok;
 use reply::errors::INTERRUPTED;
 use session::link::LinkState;
 

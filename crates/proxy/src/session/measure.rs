@@ -76,7 +76,7 @@ impl BookEntry {
     /// The client asks for another schema.
     fn note_schema(&self, schema: &[u8]) {
         self.control.about.set_schema(schema);
-        audit::note(&self.worker, &self.control, AuditEvent::InitDb);
+        audit::note(&self.worker.front, &*self.control, AuditEvent::InitDb);
     }
 
     /// From now on `measured` runs, and `text` is shown.

@@ -26,13 +26,13 @@ use super::phase::Phase;
 use super::state::SessionState;
 use super::trace::Part;
 use crate::audit;
-use crate::client::login::ok;
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::fresh::Behind;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
+use front::login::ok;
 use upstream::{AcquireError, Avoid, Full, Target, Whom, acquire, open_in};
 
 impl Session {
@@ -46,7 +46,7 @@ impl Session {
         match kind {
             Kind::Quit => {
                 self.entry.control.note_quit();
-                audit::note(&self.entry.worker, &self.entry.control, AuditEvent::Quit(Port::Traffic));
+                audit::note(&self.entry.worker.front, &*self.entry.control, AuditEvent::Quit(Port::Traffic));
                 self.leave_servers().await;
                 return Err(Ending::ClientLeft);
             }

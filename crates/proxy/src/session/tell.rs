@@ -19,7 +19,6 @@ use super::internal::internals;
 use super::io::Io;
 use super::links::Links;
 use super::state::SessionState;
-use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::fresh::{Wanted, must_see};
@@ -27,6 +26,7 @@ use crate::routing::Circumstances;
 use crate::routing::explain::explain;
 use crate::session::facts::places::asked;
 use crate::statement::Ask;
+use front::login::ok;
 use upstream::candidates;
 
 /// `utf8mb4_general_ci`, the collation of all cells.

@@ -35,8 +35,8 @@ impl Worker {
         // They may be allowed less.
         self.due.set(self.now());
         self.configure_digests();
-        self.configure_commands();
         let servers = self.upstream.configure(servers);
+        self.configure_commands();
         if servers.iter().any(|server| server.is_off() && server.open() > 0) {
             self.recall();
         }
@@ -54,7 +54,7 @@ impl Worker {
 
     /// How many bytes in a second a client may get; nothing if as many as it takes.
     pub(crate) const fn rate_to_client(&self) -> Option<NonZeroU32> {
-        self.rate_to_client.get()
+        self.front.rate_to_client()
     }
 
     /// Whether statements are traced.
@@ -67,11 +67,10 @@ impl Worker {
         self.has_shards.get()
     }
 
-    /// What is looked at with each command.
+    /// What is looked at with each command, and by what clients are let in.
     pub(super) fn configure_commands(&self) {
         let settings = self.settings();
-        let rate = settings.variables.throttle_max_bytes_per_second_to_client;
-        self.rate_to_client.set(NonZeroU32::new(rate));
+        self.front.configure(&settings.routes.pairs, settings.tracking());
         self.has_shards.set(settings.shards.is_some());
         let is_tracing = settings.logs.traces().is_some();
         if self.is_tracing.replace(is_tracing) != is_tracing {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::Worker;
-use crate::arrival::Arrival;
 use crate::mail::{Request, Seat};
+use front::{Arrival, ClientInbox};
 
 /// What other threads tell a worker.
 #[derive(Debug)]
@@ -68,14 +68,18 @@ impl Inbox {
             tracing::error!(peer = %arrival.guest.peer, "a client came to a worker that has ended");
         }
     }
+}
 
-    /// Whether there is still a worker behind it.
-    pub(crate) fn is_alive(&self) -> bool {
+impl ClientInbox for Inbox {
+    fn is_alive(&self) -> bool {
         !self.sender.is_closed()
     }
 
-    /// Sessions on the worker or on their way to it.
-    pub(crate) fn sessions(&self) -> usize {
+    fn sessions(&self) -> usize {
         self.sessions.load(Ordering::Relaxed)
+    }
+
+    fn send_client(&self, arrival: Arrival) {
+        self.send(Message::Client(arrival));
     }
 }

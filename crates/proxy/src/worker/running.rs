@@ -7,12 +7,12 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::{Message, Question, Worker};
-use crate::arrival::Arrival;
 use crate::clock::unix_s;
 use crate::control::Signal;
 use crate::counts::Counter;
 use crate::limits::{KILLS_MAX, SESSIONS_LOOK, SWEEP_INTERVAL};
 use crate::session::Flights;
+use front::Arrival;
 
 impl Worker {
     /// Serves clients until the proxy is drained.
@@ -60,7 +60,7 @@ impl Worker {
         self.texts.sweep();
         self.unix_s.set(unix_s());
         self.counts.digests.trim();
-        self.shared.refusals.sum_up(now);
+        self.shared.front.refusals.sum_up(now);
         if self.index == 0 {
             self.shared.cache.sweep(self.uptime_ms());
         }

@@ -68,7 +68,7 @@ impl Worker {
         inbox: mpsc::WeakUnboundedSender<Message>,
     ) -> Rc<Self> {
         let snapshot = shared.snapshot();
-        let net = net::Local::new(Some(shared.keys.clone()));
+        let net = net::Local::new(Some(shared.front.keys.clone()));
         shared.siblings.add(inbox.clone());
         let share = PREPARED_BYTES_OF_ALL_MAX / usize::from(shared.upstream.workers.max(1));
         let ledger = Ledger::new(shared.statement_hash.clone());
@@ -77,9 +77,11 @@ impl Worker {
                 (Arc::clone(&snapshot.upstream), Box::new(Sessions(worker.clone())));
             let upstream = Arc::clone(&shared.upstream);
             let upstream = upstream::Worker::new(upstream, configuration, net, dice, dialer, holders);
+            let upstream = Rc::new(upstream);
             Self {
                 routing: RefCell::new(Routing::new(&snapshot.routes)),
                 settings: RefCell::new(Rc::new(Settings(snapshot))),
+                front: front::Worker::new(Arc::clone(&shared.front), Rc::clone(&upstream)),
                 shared,
                 net: Rc::clone(&upstream.net),
                 index,
@@ -90,7 +92,6 @@ impl Worker {
                 returns: Cell::new(0),
                 samplers: Default::default(),
                 logged: Logged::default(),
-                rate_to_client: Cell::default(),
                 is_tracing: Cell::default(),
                 has_shards: Cell::default(),
                 shards: Catalog::default(),
@@ -109,7 +110,7 @@ impl Worker {
                 interned: Interned::default(),
                 relations: Relations::default(),
                 cached: Cached::default(),
-                upstream: Rc::new(upstream),
+                upstream,
             }
         });
         worker.configure_digests();

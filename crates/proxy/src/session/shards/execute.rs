@@ -208,7 +208,7 @@ impl Session {
                 let is_mariadb = self.entry.worker.shared.says_mariadb().await;
                 return self.refuse_at_shards(kind, &ClientError::NoCursor { id, is_mariadb }).await;
             }
-            let ok = crate::client::login::ok(self.state.identity.capabilities, self.state.status);
+            let ok = front::login::ok(self.state.identity.capabilities, self.state.status);
             return self.answer_over(kind, &ok).await;
         };
         if kind == Kind::StmtReset

@@ -26,7 +26,6 @@ use super::inner::{Inner, take_inner_at};
 use super::relaying::wait_for_parts;
 use super::role::{Place, Transaction};
 use super::runners::join;
-use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::Session;
@@ -39,6 +38,7 @@ use crate::session::without_writer::may_begin_later;
 use crate::state::Pin;
 use crate::state::without_writer::{Bracket, bracket};
 use crate::worker::Worker;
+use front::login::ok;
 
 /// What the home says of its part that is rolled back since another one was: error 1213.
 const ROLLED_BACK: [u8; 3] = [0xff, 0xbd, 0x04];

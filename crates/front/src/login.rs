@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use config::{AuthPlugin, MysqlVariables, TrackGtids};
+use config::{AuthPlugin, MysqlVariables};
 use pool::Share;
 use querylog::{AuditEvent, Port};
 use tokio::time::Instant;
@@ -15,61 +15,50 @@ use wire::frame::put_message;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use crate::audit::{self, Stranger};
-use crate::client::check::check_login;
-use crate::client::proof::{Claim, Proven};
-use crate::counted::note_refusal;
-use crate::counts::Counter;
-use crate::door::Door;
+use crate::check::check_login;
 use crate::ending::Ending;
-use crate::error::{ClientError, NoPlace};
-use crate::exchange::{Exchange, ReceiveError};
+use crate::errors::note_refusal;
 use crate::limits::LOGIN_REST;
+use crate::proof::{Claim, Proven};
 use crate::queueing;
-use crate::random;
 use crate::refusals::Reason;
-use crate::snapshot::Snapshot;
-use crate::sock::Sock;
-use crate::sock::tls::{HandshakeError, Role};
-use crate::state::gtids::Tracking;
-use crate::users::User;
 use crate::worker::Worker;
-use ::session::turn::Turn;
+use net::exchange::{Exchange, ReceiveError};
+use net::random;
+use net::sock::Sock;
+use net::sock::tls::{HandshakeError, Role};
+use observe::counts::Counter;
+use session::door::Door;
+use session::error::{ClientError, NoPlace};
 use session::identity::{Account, Identity};
 use session::tier::{self, Tier};
+use session::turn::Turn;
+use session::users::User;
 use upstream::Backend;
 use upstream::servers::Offer;
 use wire::Peer;
 
 /// A client that is logged in.
 #[derive(Debug)]
-pub(crate) struct LoggedIn {
-    pub(crate) identity: Box<Identity>,
+pub struct LoggedIn {
+    /// Who it is.
+    pub identity: Box<Identity>,
     /// Bytes that the client sent behind its login: its first commands.
-    pub(crate) backlog: Vec<u8>,
+    pub backlog: Vec<u8>,
     /// Its connection to a server, if it has got one already.
-    pub(crate) backend: Option<Backend>,
-}
-
-/// Who wants to know of transactions, as variables say it.
-fn tracking(settings: &Snapshot) -> Tracking {
-    let variables = &settings.variables;
-    Tracking {
-        causal: settings.causal.reads,
-        causal_by_rules: settings.causal.by_rules,
-        by_default: variables.default_session_track_gtids == TrackGtids::OwnGtid,
-        for_clients: variables.client_session_track_gtid,
-    }
+    pub backend: Option<Backend>,
 }
 
 /// The messages of one login, in both directions.
 #[derive(Debug)]
-pub(crate) struct Dialogue<'a> {
+pub struct Dialogue<'a> {
     pub(crate) worker: &'a Worker,
-    pub(crate) exchange: Exchange<'a>,
+    /// Messages over the client's socket.
+    pub exchange: Exchange<'a>,
     pub(crate) capabilities: Capabilities,
     pub(crate) peer: Peer,
     /// Whether the client has shown anything but an empty password.
-    pub(super) password_given: bool,
+    pub(crate) password_given: bool,
 }
 
 /// The compressed protocol, with either method.
@@ -84,28 +73,28 @@ const UNSHARED: Capabilities = Capabilities::OPTIONAL_RESULTSET_METADATA
 
 /// Logs a client in that is told this connection id.
 pub(crate) async fn login(
-    worker: &Rc<Worker>,
+    worker: &Worker,
     connection_id: u32,
     sock: &mut Sock,
     peer: Peer,
     door: Door,
     deadline: Instant,
 ) -> Result<Box<LoggedIn>, Ending> {
-    let (shared, settings) = (&worker.shared, worker.settings());
+    let (upstream, settings) = (&worker.upstream, worker.upstream.settings());
     let nonce = random::nonce();
     let plugin = match settings.variables.default_authentication_plugin {
         AuthPlugin::MysqlNativePassword => native::NAME,
         AuthPlugin::CachingSha2Password => caching_sha2::NAME,
     };
     let Offer { capabilities: mut offered, version, collation } =
-        Box::pin(shared.upstream.servers.offer()).await;
-    let tls = shared.upstream.tls.to_client();
+        Box::pin(upstream.shared.servers.offer()).await;
+    let tls = upstream.shared.tls.to_client();
     offered.set(Capabilities::SSL, tls.is_some());
     offered.set(COMPRESSION, settings.variables.have_compress);
     if !deprecates_eof(&settings.variables) {
         offered.remove(Capabilities::DEPRECATE_EOF);
     }
-    if worker.has_shards() {
+    if settings.config().shards.is_some() {
         // Replies come of several servers, and columns are told with each of them.
         offered.remove(UNSHARED);
     }
@@ -122,7 +111,7 @@ pub(crate) async fn login(
         status: StatusFlags::AUTOCOMMIT,
         auth_plugin: plugin.as_bytes(),
     };
-    let exchange = Exchange::new(&worker.net, sock);
+    let exchange = Exchange::new(&upstream.net, sock);
     let mut dialogue = Dialogue::new(worker, exchange, Capabilities::PROTOCOL_41, peer);
     dialogue.exchange.send(&greeting.encode(offered)).await?;
     let payload = dialogue.receive_login(offered, tls).await?;
@@ -131,7 +120,7 @@ pub(crate) async fn login(
     let (mut logged_in, method) = Box::pin(let_in(worker, dialogue, hello, &payload)).await?;
     if let Some(method) = method {
         sock.compress(
-            &worker.net.compression,
+            &upstream.net.compression,
             CompressedPeer::Client,
             method,
             std::mem::take(&mut logged_in.backlog),
@@ -164,7 +153,7 @@ struct Hello {
 /// behind that is in its backlog; from here on it speaks the compressed protocol if there is a
 /// method.
 async fn let_in(
-    worker: &Rc<Worker>,
+    worker: &Worker,
     mut dialogue: Dialogue<'_>,
     hello: Hello,
     payload: &[u8],
@@ -185,7 +174,7 @@ async fn let_in(
 
 /// The same for a login that could be read.
 async fn enter(
-    worker: &Rc<Worker>,
+    worker: &Worker,
     mut dialogue: Dialogue<'_>,
     hello: Hello,
     packet: packet::Login<'_>,
@@ -207,7 +196,7 @@ async fn enter(
         door: hello.door,
         // What there is of it on the other side is not the client's choice.
         capabilities: packet.capabilities.difference(Capabilities::SSL | COMPRESSION),
-        tracking: tracking(&worker.settings()),
+        tracking: worker.tracking(),
         collation: packet.collation.into(),
         max_packet: packet.max_packet,
         attributes: None,
@@ -215,7 +204,7 @@ async fn enter(
         nonce: hello.nonce,
         account,
         place: None,
-        turn: Rc::new(Turn::new(worker.shared.uptime())),
+        turn: Rc::new(Turn::new(worker.upstream.shared.uptime())),
     });
     identity.set_attributes(packet.attributes.map(Box::from));
     let checked = Box::pin(check_login(worker, &identity)).await;
@@ -226,7 +215,8 @@ async fn enter(
 }
 
 impl<'a> Dialogue<'a> {
-    pub(crate) const fn new(
+    /// A dialogue with a client that has these capabilities.
+    pub const fn new(
         worker: &'a Worker,
         exchange: Exchange<'a>,
         capabilities: Capabilities,
@@ -261,10 +251,11 @@ impl<'a> Dialogue<'a> {
         if let Some(share) = user.admit() {
             return Ok(Some(Rc::new(share)));
         }
-        let settings = self.worker.settings();
+        let settings = self.worker.upstream.settings();
         let (patience, most) =
             (settings.variables.client_queue_timeout, settings.variables.client_queue_size);
-        let Some(line) = queueing::line(user.places(), patience, most, self.worker.shared.uptime()) else {
+        let Some(line) = queueing::line(user.places(), patience, most, self.worker.upstream.shared.uptime())
+        else {
             return Ok(None);
         };
         let latest = deadline.checked_sub(LOGIN_REST).unwrap_or(deadline);
@@ -281,16 +272,16 @@ impl<'a> Dialogue<'a> {
 
     /// The user has all the connections that he may have.
     fn refuse_user(&self, user: &User, why: NoPlace) -> Ending {
-        self.worker.counts.note(Counter::TooManyUserConnections);
+        self.worker.upstream.counts.note(Counter::TooManyUserConnections);
         let error = ClientError::too_many_user_connections(&user.name, user.max_connections, why);
         self.note_refusal(&user.name, Reason::TooManyConnections);
-        note_refusal(self.worker, self.peer.ip(), Some(&user.name), &error);
+        note_refusal(&self.worker.upstream.counts, self.peer.ip(), Some(&user.name), &error);
         Ending::no_place(&error, self.exchange.next_seq(), self.capabilities)
     }
 
     /// The account of a user who has proven to be one, with a place among the user's connections if
     /// there is one already.
-    pub(crate) fn admit(
+    pub fn admit(
         &self,
         proven: Proven,
         schema: Option<&[u8]>,
@@ -301,7 +292,7 @@ impl<'a> Dialogue<'a> {
         if slot.is_none() {
             return Err(self.refuse_user(&user, NoPlace::Refused));
         }
-        let settings = self.worker.settings();
+        let settings = self.worker.upstream.settings();
         let fallback = &settings.variables.default_schema;
         let schema = schema
             .filter(|schema| !schema.is_empty())
@@ -319,7 +310,7 @@ impl<'a> Dialogue<'a> {
     }
 
     /// The client's next message.
-    pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, Ending> {
+    pub async fn receive(&mut self) -> Result<Vec<u8>, Ending> {
         self.exchange.receive().await.map_err(|error| match error {
             ReceiveError::Closed => Ending::ClientLeft,
             // The client may be in the middle of sending it.
@@ -331,7 +322,7 @@ impl<'a> Dialogue<'a> {
         })
     }
 
-    pub(super) fn note_refusal(&self, user: &[u8], reason: Reason) {
+    pub(crate) fn note_refusal(&self, user: &[u8], reason: Reason) {
         self.worker.shared.refusals.note(Instant::now(), &self.peer, user, reason);
     }
 
@@ -342,18 +333,19 @@ impl<'a> Dialogue<'a> {
         Ending::Say { packets: packets.into_boxed_slice(), linger: false }
     }
 
-    pub(crate) fn refuse_bytes(&self, error: &impl std::fmt::Display) -> Ending {
+    /// The client is told that its login cannot be read, and why.
+    pub fn refuse_bytes(&self, error: &impl std::fmt::Display) -> Ending {
         self.refuse(&ClientError::bad_handshake(error))
     }
 
-    pub(super) fn refuse(&self, error: &ClientError) -> Ending {
-        note_refusal(self.worker, self.peer.ip(), None, error);
+    pub(crate) fn refuse(&self, error: &ClientError) -> Ending {
+        note_refusal(&self.worker.upstream.counts, self.peer.ip(), None, error);
         Ending::tell(error, self.exchange.next_seq(), self.capabilities)
     }
 }
 
 /// The payload of the OK of a login, which tells a proxy that it is told ages of answers.
-pub(crate) fn welcome(tier: Tier, capabilities: Capabilities, status: StatusFlags) -> Vec<u8> {
+pub fn welcome(tier: Tier, capabilities: Capabilities, status: StatusFlags) -> Vec<u8> {
     match tier {
         Tier::Told => tier::welcome(status.of_connection()),
         Tier::Client | Tier::Untold => ok(capabilities, status),
@@ -362,6 +354,6 @@ pub(crate) fn welcome(tier: Tier, capabilities: Capabilities, status: StatusFlag
 
 /// The payload of an OK packet that says nothing but OK and the status of a connection, after an
 /// answer with this one.
-pub(crate) fn ok(capabilities: Capabilities, status: StatusFlags) -> Vec<u8> {
+pub fn ok(capabilities: Capabilities, status: StatusFlags) -> Vec<u8> {
     packet::Ok::plain(status.of_connection()).encode(capabilities)
 }

@@ -4,8 +4,6 @@
 //! client of a user and a schema gets its connection at its login already; for the next ones that
 //! is known, and idle clients take no connections.
 
-use std::rc::Rc;
-
 use config::CheckLogins;
 use tokio::time::{Instant, timeout};
 
@@ -20,18 +18,15 @@ use upstream::{AcquireError, Backend, Full, Target, Whom, acquire, note_client, 
 /// within `mysql-connect_timeout_server` the client is let in without a connection, as when no
 /// server is asked: its first statement waits longer. With the read/write split the login does not
 /// wait for a writer while there are readers only: clients may have come to read.
-pub(crate) async fn check_login(
-    worker: &Rc<Worker>,
-    identity: &Identity,
-) -> Result<Option<Backend>, Vec<u8>> {
-    let settings = worker.settings();
+pub async fn check_login(worker: &Worker, identity: &Identity) -> Result<Option<Backend>, Vec<u8>> {
+    let settings = worker.upstream.settings();
     let (user, schema) = (&identity.account.user, identity.account.schema.as_deref());
-    match settings.check_logins {
+    match settings.config().pointsman.check_logins {
         CheckLogins::Never => return Ok(None),
         CheckLogins::First if user.is_vouched_for(schema, Instant::now().into_std()) => return Ok(None),
         CheckLogins::First | CheckLogins::Always => {}
     }
-    let account = identity.route_account(&worker.routing.borrow().routes().pairs);
+    let account = identity.route_account(&worker.pairs());
     // At a listener for readers of a user who has none nothing can be had, which is said when it is
     // asked for.
     if account.listener.is_some_and(|listener| listener.hostgroup.is_none()) {
@@ -57,10 +52,8 @@ pub(crate) async fn check_login(
 
 /// Whether this is a writer's hostgroup without a usable server, which has readers that are.
 fn has_readers_only(worker: &Worker, hostgroup: u32) -> bool {
-    let (pool, uptime) = (&worker.shared.upstream.pool, worker.shared.uptime());
-    let reader = {
-        let routing = worker.routing.borrow();
-        routing.routes().pairs.reader(hostgroup).filter(|_| routing.routes().split_on)
-    };
+    let upstream = &worker.upstream;
+    let (pool, uptime) = (&upstream.shared.pool, upstream.shared.uptime());
+    let reader = worker.pairs().reader(hostgroup).filter(|_| upstream.settings().variables.read_write_split);
     reader.is_some_and(|reader| !pool.works(hostgroup, uptime) && pool.works(reader, uptime))
 }

@@ -6,22 +6,22 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use config::Endpoint;
 use pool::Server;
 use querylog::{AuditRecord, Record};
 
 use crate::audit;
-use crate::counts::report::address;
-use crate::document::{self, Value};
-use crate::spans;
-use crate::users::User;
+use observe::counts::report::address;
+use observe::document::{self, Value};
 use observe::rows::SessionStats;
 use session::identity::Account;
+use session::users::User;
 use upstream::{Backend, Target};
 use wire::Peer;
 
 /// What is known.
 #[derive(Debug, Default)]
-pub(crate) struct About(RefCell<Known>);
+pub struct About(RefCell<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
@@ -47,12 +47,12 @@ impl About {
     }
 
     /// Where the bytes of a tunnel go.
-    pub(crate) fn set_hostgroup(&self, hostgroup: u32) {
+    pub fn set_hostgroup(&self, hostgroup: u32) {
         self.0.borrow_mut().hostgroup = hostgroup;
     }
 
     /// The client has logged in; without a backend its session is in `hostgroup`.
-    pub(crate) fn set_account(&self, account: &Account, hostgroup: u32) {
+    pub fn set_account(&self, account: &Account, hostgroup: u32) {
         let mut known = self.0.borrow_mut();
         known.hostgroup = hostgroup;
         known.user = Some(Arc::clone(&account.user));
@@ -60,41 +60,41 @@ impl About {
     }
 
     /// The client has asked for another schema.
-    pub(crate) fn set_schema(&self, schema: &[u8]) {
+    pub fn set_schema(&self, schema: &[u8]) {
         self.0.borrow_mut().schema = Some(Rc::from(schema));
     }
 
     /// The session has this connection to a server now.
-    pub(crate) fn set_backend(&self, backend: Option<&Backend>) {
+    pub fn set_backend(&self, backend: Option<&Backend>) {
         let mut known = self.0.borrow_mut();
         known.server = backend.map(|backend| Arc::clone(backend.server()));
         known.local = backend.and_then(|backend| backend.connection().local().map(Rc::clone));
     }
 
     /// The server that statements go to.
-    pub(crate) fn server(&self) -> Option<Arc<Server<Target>>> {
+    pub fn server(&self) -> Option<Arc<Server<Target>>> {
         self.0.borrow().server.clone()
     }
 
     /// The hostgroup of that server.
-    pub(crate) fn hostgroup(&self) -> Option<u32> {
+    pub fn hostgroup(&self) -> Option<u32> {
         self.0.borrow().server.as_ref().map(|server| server.hostgroup())
     }
 
     /// The hostgroup of that server, or else the one that the session began in.
-    pub(crate) fn last_hostgroup(&self) -> Option<u32> {
+    pub fn last_hostgroup(&self) -> Option<u32> {
         let known = self.0.borrow();
         let begun = known.user.is_some().then_some(known.hostgroup);
         known.server.as_ref().map(|server| server.hostgroup()).or(begun)
     }
 
     /// Whether there is a connection to one.
-    pub(crate) fn has_server(&self) -> bool {
+    pub fn has_server(&self) -> bool {
         self.0.borrow().server.is_some()
     }
 
     /// The name of the user, if the session has a connection to a server of this hostgroup.
-    pub(crate) fn user_with_server_in(&self, hostgroup: u32) -> Option<String> {
+    pub fn user_with_server_in(&self, hostgroup: u32) -> Option<String> {
         let known = self.0.borrow();
         known.server.as_ref().filter(|server| server.hostgroup() == hostgroup)?;
         Some(
@@ -106,22 +106,22 @@ impl About {
     }
 
     /// The user, if the client has logged in.
-    pub(crate) fn user(&self) -> Option<Arc<User>> {
+    pub fn user(&self) -> Option<Arc<User>> {
         self.0.borrow().user.clone()
     }
 
     /// The client's address; nothing where it came by a Unix socket.
-    pub(crate) fn client_ip(&self) -> Option<IpAddr> {
+    pub fn client_ip(&self) -> Option<IpAddr> {
         self.0.borrow().peer.as_ref().and_then(|peer| peer.address()).map(|address| address.ip())
     }
 
     /// The schema that was asked for last.
-    pub(crate) fn schema(&self) -> Option<Rc<[u8]>> {
+    pub fn schema(&self) -> Option<Rc<[u8]>> {
         self.0.borrow().schema.clone()
     }
 
     /// Puts what is known into a record of a statement.
-    pub(crate) fn describe(&self, record: &mut Record) {
+    pub fn describe(&self, record: &mut Record) {
         let known = self.0.borrow();
         if let Some(user) = &known.user {
             record.user = (*user.name).into();
@@ -138,7 +138,7 @@ impl About {
     }
 
     /// Puts what is known into a span.
-    pub(crate) fn describe_span(&self, span: &mut otlp::Span) {
+    pub fn describe_span(&self, span: &mut otlp::Span) {
         let known = self.0.borrow();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         span.user = known.user.as_ref().map_or_else(String::new, |user| text(&user.name));
@@ -147,7 +147,7 @@ impl About {
             span.client = parts(client).0.to_string();
         }
         let server = known.server.as_ref();
-        span.server = server.map(|server| spans::server(known.hostgroup, &server.endpoint().endpoint));
+        span.server = server.map(|server| traced_server(known.hostgroup, &server.endpoint().endpoint));
     }
 
     /// Puts what is known into a record of what the client did.
@@ -167,7 +167,7 @@ impl About {
     }
 
     /// Who the client is and where it has come in, as a part of a document.
-    pub(crate) fn client(&self) -> Option<Value> {
+    pub fn client(&self) -> Option<Value> {
         let known = self.0.borrow();
         let user = known.user.as_ref().map(|user| &*user.name);
         let schema = known.schema.as_deref().unwrap_or_default();
@@ -175,7 +175,7 @@ impl About {
     }
 
     /// Puts what is known into a row.
-    pub(crate) fn fill(&self, row: &mut SessionStats) {
+    pub fn fill(&self, row: &mut SessionStats) {
         let known = self.0.borrow();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         if let Some(user) = &known.user {
@@ -191,4 +191,12 @@ impl About {
 
 fn parts(address: SocketAddr) -> (IpAddr, u16) {
     (address.ip().to_canonical(), address.port())
+}
+
+/// Where a server is, as spans have it.
+fn traced_server(hostgroup: u32, endpoint: &Endpoint) -> otlp::Server {
+    match endpoint {
+        Endpoint::Tcp { host, port } => otlp::Server { hostgroup, host: host.clone(), port: Some(*port) },
+        Endpoint::Unix(path) => otlp::Server { hostgroup, host: path.display().to_string(), port: None },
+    }
 }

@@ -15,7 +15,7 @@ use observe::rows::ClientHost;
 
 /// The addresses. Times are since the start of the proxy.
 #[derive(Debug, Default)]
-pub(crate) struct Hosts {
+pub struct Hosts {
     cache: Mutex<Cache>,
     /// Connections that were closed because too many from their address had failed.
     refused: AtomicU64,
@@ -71,7 +71,7 @@ impl Hosts {
     }
 
     /// The addresses, each with its failures at all listeners; with `reset` they are forgotten.
-    pub(crate) fn list(&self, reset: bool) -> Vec<ClientHost> {
+    pub fn list(&self, reset: bool) -> Vec<ClientHost> {
         let mut cache = self.cache();
         let mut hosts: BTreeMap<IpAddr, (u64, Duration)> = BTreeMap::new();
         for (&(address, _), &(more, when)) in &cache.hosts {
@@ -85,7 +85,7 @@ impl Hosts {
     }
 
     /// Connections that were closed.
-    pub(crate) fn refused(&self) -> u64 {
+    pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 

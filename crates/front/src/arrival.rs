@@ -6,43 +6,69 @@ use std::net::TcpStream;
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use config::Listener;
 use pool::Share;
 use socket2::SockRef;
 use wire::Peer;
 
-use crate::slot::Slot;
-use crate::sock::Sock;
+use net::sock::Sock;
 
 /// A fresh connection and what its listener knows about it.
 #[derive(Debug)]
-pub(crate) struct Arrival {
-    pub(crate) stream: Stream,
+pub struct Arrival {
+    /// Its socket.
+    pub stream: Stream,
     /// Boxed, because it moves through the task of a client, which would hold a copy for each step.
-    pub(crate) guest: Box<Guest>,
+    pub guest: Box<Guest>,
 }
 
 /// Who has come, and how.
 #[derive(Debug)]
-pub(crate) struct Guest {
-    pub(crate) peer: Peer,
+pub struct Guest {
+    /// Where it connects from, and to.
+    pub peer: Peer,
     /// The listener that it has come to.
-    pub(crate) listener: Arc<Listener>,
-    pub(crate) slots: Slots,
+    pub listener: Arc<Listener>,
+    /// Its places.
+    pub slots: Slots,
 }
 
 /// The places that a client takes: among `mysql-max_connections`, and among `max_connections` of
 /// its listener if that has a limit.
-pub(crate) type Slots = (Share, Option<Slot>);
+pub type Slots = (Share, Option<Slot>);
+
+/// A place among the clients of a listener, given back on drop.
+#[derive(Debug)]
+pub struct Slot(Arc<AtomicU32>);
+
+impl Slot {
+    /// A place among `max` counted by `taken`, if there is one left.
+    pub(crate) fn take(taken: &Arc<AtomicU32>, max: u32) -> Option<Self> {
+        taken
+            .try_update(Ordering::AcqRel, Ordering::Acquire, |taken| (taken < max).then_some(taken + 1))
+            .is_ok()
+            .then(|| Self(Arc::clone(taken)))
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
 
 /// A connected socket that is registered nowhere yet.
 #[derive(Debug)]
-pub(crate) enum Stream {
+pub enum Stream {
+    /// TCP.
     Tcp(TcpStream),
+    /// A Unix socket.
     Unix(UnixStream),
+    /// Memory.
     #[cfg(feature = "memory")]
-    Memory(crate::memory::End),
+    Memory(net::sock::memory::End),
 }
 
 impl Stream {

@@ -6,13 +6,13 @@ use observe::broken::Broken;
 use wire::Capabilities;
 use wire::frame::{HEADER_LEN, MessageScanner};
 
-use crate::error::{ClientError, Gone};
 use crate::limits::{LINGER_BYTES_MAX, LINGER_MAX};
-use crate::sock::Sock;
+use net::sock::Sock;
+use session::error::{ClientError, Gone};
 
 /// Why a session is over.
 #[derive(Debug)]
-pub(crate) enum Ending {
+pub enum Ending {
     /// The client said so or went away.
     ClientLeft,
     /// The client is sending a command that is too large; this is how far it has come.
@@ -44,12 +44,12 @@ pub(crate) enum Ending {
 
 impl Ending {
     /// The client, which waits for this, is told `error` in a packet with sequence id `seq`.
-    pub(crate) fn tell(error: &ClientError, seq: u8, caps: Capabilities) -> Self {
+    pub fn tell(error: &ClientError, seq: u8, caps: Capabilities) -> Self {
         Self::say(error, seq, caps, false)
     }
 
     /// The same for a client that gets no place because others have all of them.
-    pub(crate) fn no_place(error: &ClientError, seq: u8, caps: Capabilities) -> Self {
+    pub fn no_place(error: &ClientError, seq: u8, caps: Capabilities) -> Self {
         match Self::tell(error, seq, caps) {
             Self::Say { packets, .. } => Self::NoPlace(packets),
             ending => ending,
@@ -57,7 +57,7 @@ impl Ending {
     }
 
     /// What the client is told.
-    pub(crate) const fn packets(&self) -> Option<&[u8]> {
+    pub const fn packets(&self) -> Option<&[u8]> {
         match self {
             Self::Say { packets, .. } | Self::NoPlace(packets) => Some(packets),
             _ => None,
@@ -65,12 +65,13 @@ impl Ending {
     }
 
     /// The client, which may still be sending, is told `error` in a packet with sequence id `seq`.
-    pub(crate) fn interrupt(error: &ClientError, seq: u8, caps: Capabilities) -> Self {
+    pub fn interrupt(error: &ClientError, seq: u8, caps: Capabilities) -> Self {
         Self::say(error, seq, caps, true)
     }
 
     /// The same for a client that has got nothing of the reply to its command yet.
-    pub(crate) fn at_first(mut self) -> Self {
+    #[must_use]
+    pub fn at_first(mut self) -> Self {
         if let Self::Say { packets, .. } = &mut self
             && let Some(seq) = packets.get_mut(HEADER_LEN - 1)
         {
@@ -98,7 +99,7 @@ impl From<io::Error> for Ending {
 }
 
 /// Says what there is to say and closes the connection so that the client can read it.
-pub(crate) async fn say_goodbye(net: &net::Local, mut sock: Sock, ending: Ending) {
+pub async fn say_goodbye(net: &net::Local, mut sock: Sock, ending: Ending) {
     let (packets, linger) = match ending {
         Ending::Say { packets, linger } => (packets, linger),
         Ending::NoPlace(packets) => (packets, false),

@@ -8,9 +8,8 @@ use config::{Address, Listener, Protocol};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use crate::listener::Bound;
+use crate::listener::{Bound, ClientInbox};
 use crate::shared::Shared;
-use crate::worker::Inbox;
 
 /// A listener's address that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +23,7 @@ pub struct ListenError {
 
 /// Where the proxy listens.
 #[derive(Debug)]
-pub(crate) struct Listeners {
+pub struct Listeners {
     /// With the ports that the kernel chose where the configuration says 0, and the numbers of
     /// their clients.
     configs: Vec<(Listener, Arc<AtomicU32>)>,
@@ -35,7 +34,7 @@ pub(crate) struct Listeners {
 }
 
 /// Binds all addresses, or none; `beside`: other processes may listen there as well.
-pub(crate) fn bind(configs: &[Listener], beside: bool) -> Result<Vec<Bound>, ListenError> {
+pub fn bind(configs: &[Listener], beside: bool) -> Result<Vec<Bound>, ListenError> {
     configs.iter().map(|config| bind_one(config, &Arc::default(), beside)).collect()
 }
 
@@ -48,32 +47,33 @@ fn bind_one(config: &Listener, clients: &Arc<AtomicU32>, beside: bool) -> Result
 impl Listeners {
     /// Begins to accept at what was bound, `beside` others or not. To be called within the runtime
     /// that shall do it.
-    pub(crate) fn start(
+    pub fn start(
         bound: Vec<Bound>,
         beside: bool,
         shared: &Arc<Shared>,
-        workers: &Arc<[Inbox]>,
+        workers: &Arc<[impl ClientInbox]>,
     ) -> Self {
         let configs = bound.iter().map(|bound| (bound.config(), Arc::clone(bound.clients()))).collect();
         Self { configs, beside, tasks: Mutex::new(Some(accept(bound, shared, workers))) }
     }
 
     /// The addresses and what is spoken there.
-    pub(crate) fn addresses(&self) -> Vec<(Address, Protocol)> {
+    pub fn addresses(&self) -> Vec<(Address, Protocol)> {
         self.configs().map(|config| (config.address.clone(), config.protocol())).collect()
     }
 
     /// All of them.
-    pub(crate) fn configs(&self) -> impl Iterator<Item = &Listener> {
+    pub fn configs(&self) -> impl Iterator<Item = &Listener> {
         self.configs.iter().map(|(config, _)| config)
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
+    /// Whether no client may connect.
+    pub fn is_closed(&self) -> bool {
         self.tasks().is_none()
     }
 
     /// Closes all; the future is ready when they are closed. `None` if they were before.
-    pub(crate) fn close(&self) -> Option<impl Future<Output = ()> + use<>> {
+    pub fn close(&self) -> Option<impl Future<Output = ()> + use<>> {
         let tasks = self.tasks().take()?;
         for task in &tasks {
             task.abort();
@@ -87,7 +87,7 @@ impl Listeners {
     }
 
     /// Opens all again; false if they were open. To be called within the runtime that shall accept.
-    pub(crate) fn open(&self, shared: &Arc<Shared>, workers: &Arc<[Inbox]>) -> Result<bool, ListenError> {
+    pub fn open(&self, shared: &Arc<Shared>, workers: &Arc<[impl ClientInbox]>) -> Result<bool, ListenError> {
         let mut tasks = self.tasks();
         if tasks.is_some() {
             return Ok(false);
@@ -103,7 +103,7 @@ impl Listeners {
     }
 }
 
-fn accept(bound: Vec<Bound>, shared: &Arc<Shared>, workers: &Arc<[Inbox]>) -> Vec<JoinHandle<()>> {
+fn accept(bound: Vec<Bound>, shared: &Arc<Shared>, workers: &Arc<[impl ClientInbox]>) -> Vec<JoinHandle<()>> {
     let runtime = Handle::current();
     let serve = |bound: Bound| runtime.spawn(bound.serve(Arc::clone(shared), Arc::clone(workers)));
     bound.into_iter().map(serve).collect()

@@ -9,7 +9,7 @@ use std::time::Duration;
 use pool::{InLine, InTurn, Quota, Share};
 use tokio::time::{Instant, timeout_at};
 
-use crate::error::NoPlace;
+use session::error::NoPlace;
 
 /// A place in line for one of `quota`, if clients are to wait, and not more than `most` do; `now`
 /// is the time since the start.

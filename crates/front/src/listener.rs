@@ -18,20 +18,30 @@ use socket2::{Domain, SockRef, Socket, Type};
 use tokio::time::{Instant, sleep};
 use wire::proxy_header::Addresses;
 
-use crate::arrival::{Arrival, Guest, Stream};
+use crate::arrival::{Arrival, Guest, Slot, Stream};
 use crate::audit;
-use crate::error::{ClientError, NoPlace};
 use crate::limits::{ACCEPT_PAUSE, LISTEN_BACKLOG, QUEUE_LOOK};
 use crate::queueing;
 use crate::shared::Shared;
-use crate::slot::Slot;
-use crate::worker::{Inbox, Message};
+use session::error::{ClientError, NoPlace};
 use upstream::descriptors::Purpose;
 use wire::Peer;
 
+/// The way for clients to a worker.
+pub trait ClientInbox: Send + Sync + 'static {
+    /// Whether there is still a worker behind it.
+    fn is_alive(&self) -> bool;
+
+    /// Sessions on the worker or on their way to it.
+    fn sessions(&self) -> usize;
+
+    /// Hands over a client that has connected.
+    fn send_client(&self, arrival: Arrival);
+}
+
 /// A listener that is bound, before anybody is accepted.
 #[derive(Debug)]
-pub(crate) struct Bound {
+pub struct Bound {
     socket: ListenSocket,
     config: Arc<Listener>,
     clients: Arc<AtomicU32>,
@@ -84,7 +94,7 @@ impl Bound {
     }
 
     /// Accepts clients for ever. Dropping the future closes the listener.
-    pub(crate) async fn serve(self, shared: Arc<Shared>, workers: Arc<[Inbox]>) {
+    pub(crate) async fn serve(self, shared: Arc<Shared>, workers: Arc<[impl ClientInbox]>) {
         let Self { socket, config, clients } = self;
         let mut acceptor = match Acceptor::new(socket) {
             Ok(acceptor) => acceptor,
@@ -162,7 +172,7 @@ impl Acceptor {
                 let (stream, peer) = listener.accept().await?;
                 let stream = stream.into_std()?;
                 // Fails for a client that is gone already, which its worker will notice.
-                let _ = tune(&SockRef::from(&stream), &shared.snapshot().variables);
+                let _ = tune(&SockRef::from(&stream), &shared.upstream.configuration().variables);
                 let here = stream.local_addr()?;
                 Ok((Stream::Tcp(stream), Peer::Tcp(Addresses::new(peer, here))))
             }
@@ -179,9 +189,9 @@ fn hand_over(
     peer: Peer,
     (config, clients): (&Arc<Listener>, &Arc<AtomicU32>),
     shared: &Arc<Shared>,
-    workers: &Arc<[Inbox]>,
+    workers: &Arc<[impl ClientInbox]>,
 ) {
-    if shared.hosts.refuse(peer.ip(), config, &shared.snapshot().variables) {
+    if shared.hosts.refuse(peer.ip(), config, &shared.upstream.configuration().variables) {
         return audit::note_turned_away(shared, &peer, None);
     }
     if let Err(too_few) = Purpose::Client.check(stream.descriptor()) {
@@ -204,9 +214,10 @@ fn hand_over(
         let guest = Guest { peer, listener, slots: (all, slot) };
         return send(Arrival { stream, guest: Box::new(guest) }, workers);
     }
-    let variables = &shared.snapshot().variables;
+    let variables = &shared.upstream.configuration().variables;
     let patience = variables.client_queue_timeout;
-    let Some(line) = queueing::line(&shared.clients, patience, variables.client_queue_size, shared.uptime())
+    let Some(line) =
+        queueing::line(&shared.clients, patience, variables.client_queue_size, shared.upstream.uptime())
     else {
         let error = ClientError::TooManyConnections { max: shared.clients.max(), why: NoPlace::Refused };
         return refuse_all(shared, &stream, &peer, &error);
@@ -244,12 +255,12 @@ fn refuse_all(shared: &Shared, stream: &Stream, peer: &Peer, error: &ClientError
 }
 
 /// Hands a client to the worker that has the fewest.
-fn send(arrival: Arrival, workers: &[Inbox]) {
+fn send(arrival: Arrival, workers: &[impl ClientInbox]) {
     // There is one: `mysql-threads` is at least 1, and workers end after listeners.
     if let Some(worker) =
         workers.iter().filter(|worker| worker.is_alive()).min_by_key(|worker| worker.sessions())
     {
-        worker.send(Message::Client(arrival));
+        worker.send_client(arrival);
     }
 }
 

@@ -3,70 +3,76 @@
 //!
 //! Nothing here costs anything where there is no audit log, and nothing waits where there is one.
 
+use config::MysqlVariables;
 use querylog::{AuditEvent, AuditRecord, Port};
 use tokio::time::Instant;
 use wire::{Capabilities, Codec as _, packet};
 
-use crate::clock::unix_us;
-use crate::control::{Control, Signal};
 use crate::ending::Ending;
-use crate::error::ClientError;
+use crate::handle::{ClientHandle, Signal};
 use crate::shared::Shared;
 use crate::worker::Worker;
+use net::clock::unix_us;
+use session::error::ClientError;
 use wire::Peer;
 
 /// A client that is not logged in, or not as the user that it wants to be.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stranger<'a> {
-    pub(crate) id: u32,
-    pub(crate) peer: &'a Peer,
-    pub(crate) user: &'a [u8],
-    pub(crate) schema: &'a [u8],
-    pub(crate) tls: bool,
+pub struct Stranger<'a> {
+    /// The id that it was told; 0: none yet.
+    pub id: u32,
+    /// Where it connects from.
+    pub peer: &'a Peer,
+    /// The user that it wants to be.
+    pub user: &'a [u8],
+    /// The schema that it asks for.
+    pub schema: &'a [u8],
+    /// Whether it uses TLS.
+    pub tls: bool,
 }
 
 /// A session did something: what is known of it goes into the record.
-pub(crate) fn note(worker: &Worker, control: &Control, event: AuditEvent) {
-    if worker.settings().logs.audits() {
-        offer(&worker.shared, of_session(control, event));
+pub fn note(worker: &Worker, client: &impl ClientHandle, event: AuditEvent) {
+    if audits(&worker.upstream.settings().variables) {
+        offer(&worker.shared, of_session(client, event));
     }
 }
 
 /// A session, or a login that has come to nothing, is over.
-pub(crate) fn note_end(worker: &Worker, control: &Control, ending: Option<&Ending>) {
-    note_close(worker, control, || reason(control, ending));
+pub fn note_end(worker: &Worker, client: &impl ClientHandle, ending: Option<&Ending>) {
+    note_close(worker, client, || reason(client, ending));
 }
 
 /// A client has not logged in in its time.
-pub(crate) fn note_late_login(worker: &Worker, control: &Control) {
-    note_close(worker, control, || "it has not logged in in time".to_owned());
+pub(crate) fn note_late_login(worker: &Worker, client: &impl ClientHandle) {
+    note_close(worker, client, || "it has not logged in in time".to_owned());
 }
 
-fn note_close(worker: &Worker, control: &Control, why: impl FnOnce() -> String) {
-    if worker.settings().logs.audits() {
-        let mut record = of_session(control, AuditEvent::Close(Port::Traffic));
+fn note_close(worker: &Worker, client: &impl ClientHandle, why: impl FnOnce() -> String) {
+    if audits(&worker.upstream.settings().variables) {
+        let mut record = of_session(client, AuditEvent::Close(Port::Traffic));
         record.extra = why().into();
-        let lifetime = control.age(Instant::now()).as_micros();
+        let lifetime = client.age(Instant::now()).as_micros();
         record.lifetime_us = Some(u64::try_from(lifetime).unwrap_or(u64::MAX));
         offer(&worker.shared, record);
     }
 }
 
 /// A client was refused, and told this.
-pub(crate) fn note_refusal(
+pub fn note_refusal(
     worker: &Worker,
     event: AuditEvent,
     stranger: &Stranger<'_>,
     told: impl FnOnce() -> Option<String>,
 ) {
-    if worker.settings().logs.audits() {
+    if audits(&worker.upstream.settings().variables) {
         offer(&worker.shared, of_stranger(event, stranger, told().unwrap_or_default()));
     }
 }
 
 /// A client got no place.
 pub(crate) fn note_turned_away(shared: &Shared, peer: &Peer, error: Option<&ClientError>) {
-    if shared.snapshot().logs.audits() {
+    if audits(&shared.upstream.configuration().variables) {
         let stranger = Stranger { id: 0, peer, user: &[], schema: &[], tls: false };
         let told = error.map_or_else(
             || "too many connections from there have failed".to_owned(),
@@ -76,14 +82,19 @@ pub(crate) fn note_turned_away(shared: &Shared, peer: &Peer, error: Option<&Clie
     }
 }
 
+/// Whether clients that come and go are logged.
+fn audits(variables: &MysqlVariables) -> bool {
+    !variables.auditlog_filename.is_empty()
+}
+
 fn offer(shared: &Shared, record: AuditRecord) {
     // One that is dropped is counted.
     shared.logs.audit.offer_audit(Box::new(record));
 }
 
-fn of_session(control: &Control, event: AuditEvent) -> AuditRecord {
-    let mut record = AuditRecord::of(event, unix_us(), control.id());
-    control.about.describe_client(&mut record);
+fn of_session(client: &impl ClientHandle, event: AuditEvent) -> AuditRecord {
+    let mut record = AuditRecord::of(event, unix_us(), client.id());
+    client.about().describe_client(&mut record);
     record
 }
 
@@ -113,14 +124,14 @@ pub(crate) fn ends(peer: &Peer) -> (Box<str>, Box<str>) {
 }
 
 /// Why a session has ended; empty if its client said goodbye.
-fn reason(control: &Control, ending: Option<&Ending>) -> String {
-    let of_signal = match control.signal() {
+fn reason(client: &impl ClientHandle, ending: Option<&Ending>) -> String {
+    let of_signal = match client.signal() {
         Signal::None => None,
         Signal::Drain | Signal::Stop => Some("the proxy ends, or the server is taken out of service"),
         Signal::Kill => Some("it was killed"),
         Signal::Timeout => Some("it has done nothing, or held a transaction, for too long"),
     };
-    if control.has_quit() {
+    if client.has_quit() {
         return String::new();
     }
     let told = ending.and_then(Ending::packets).and_then(error_in);
@@ -134,12 +145,12 @@ fn reason(control: &Control, ending: Option<&Ending>) -> String {
 }
 
 /// The message of an error packet with its header.
-pub(crate) fn error_in(packet: &[u8]) -> Option<String> {
+pub fn error_in(packet: &[u8]) -> Option<String> {
     refusal_in(packet.get(wire::frame::HEADER_LEN..)?)
 }
 
 /// The message of an error packet without its header.
-pub(crate) fn refusal_in(payload: &[u8]) -> Option<String> {
+pub fn refusal_in(payload: &[u8]) -> Option<String> {
     let has_state = payload.get(3) == Some(&b'#');
     let capabilities = if has_state { Capabilities::PROTOCOL_41 } else { Capabilities::empty() };
     let error = packet::Err::decode(payload, capabilities).ok()?;

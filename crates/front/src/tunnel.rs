@@ -5,40 +5,39 @@
 //! floor that the benchmark measures everything else against.
 
 use std::future::poll_fn;
-use std::rc::Rc;
 
 use config::Listener;
 use tokio::time::timeout;
 
-use crate::control::{Control, Signal};
-use crate::door::Door;
-use crate::sock::Sock;
+use crate::handle::{ClientHandle, Signal};
 use crate::worker::Worker;
+use net::sock::Sock;
+use session::door::Door;
 use upstream::{AcquireError, Backend, Copied, End, Full, Target, Times, Tunnel, Whom, acquire, connect};
 use wire::Peer;
 
 /// Connects a client of a layer-4 listener to a server and copies until either side closes. False
 /// if the client has left without a word to the server; `None` if it got none.
 pub(crate) async fn serve(
-    worker: &Rc<Worker>,
-    control: &Control,
+    worker: &Worker,
+    handle: &impl ClientHandle,
     mut client: Sock,
     peer: Peer,
     listener: &Listener,
 ) -> Option<bool> {
-    let (hostgroup, instead) = Door::new(listener).way(&worker.routing.borrow().routes().pairs);
-    let times = Times::at(listener, &worker.settings().variables);
+    let (hostgroup, instead) = Door::new(listener).way(&worker.pairs());
+    let times = Times::at(listener, &worker.upstream.settings().variables);
     let whom = Whom { times: Some(&times), ..Whom::default() };
     let open = async |target: &Target| Ok(connect(&worker.upstream, &target.endpoint, peer).await?.into());
     let acquiring = async {
-        control.about.set_hostgroup(hostgroup);
+        handle.about().set_hostgroup(hostgroup);
         let full = if instead.is_some() { Full::Elsewhere } else { Full::TryAgain };
         let found = acquire(&worker.upstream, hostgroup, full, whom, None, &open).await;
         let (Err(AcquireError::Proxy(_)), Some(instead)) = (&found, instead) else { return found };
-        control.about.set_hostgroup(instead);
+        handle.about().set_hostgroup(instead);
         acquire(&worker.upstream, instead, Full::TryAgain, whom, None, &open).await
     };
-    let mut backend = match control.until(Signal::Drain, acquiring).await {
+    let mut backend = match handle.until(Signal::Drain, acquiring).await {
         Ok(Ok(found)) => found.backend,
         Ok(Err(AcquireError::Proxy(error))) => {
             tracing::warn!(%peer, error = %error.logged(), "a layer-4 client got no server");
@@ -46,16 +45,16 @@ pub(crate) async fn serve(
         }
         Ok(Err(AcquireError::Server(_))) | Err(_) => return None,
     };
-    control.about.set_backend(Some(&backend));
+    handle.about().set_backend(Some(&backend));
     if let Some(limit) = listener.connect_timeout_client {
         let spoken = timeout(limit, first_word(worker, &mut client, &mut backend));
-        match control.until(Signal::Stop, spoken).await {
+        match handle.until(Signal::Stop, spoken).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return Some(false),
             Err(_) => return Some(true),
         }
     }
-    let end = resume(worker, control, &mut client, &mut backend, Vec::new(), Copied::Stream).await;
+    let end = resume(worker, handle, &mut client, &mut backend, Vec::new(), Copied::Stream).await;
     Some(!end.was_silent)
 }
 
@@ -63,7 +62,7 @@ pub(crate) async fn serve(
 async fn first_word(worker: &Worker, client: &mut Sock, backend: &mut Backend) {
     let mut tunnel = Tunnel::new(Vec::new(), Copied::Stream);
     poll_fn(|cx| {
-        let mut scratch = worker.net.scratch.borrow_mut();
+        let mut scratch = worker.upstream.net.scratch.borrow_mut();
         tunnel.poll_first_word(cx, &mut scratch, client, backend.connection_mut().sock_mut())
     })
     .await;
@@ -71,23 +70,23 @@ async fn first_word(worker: &Worker, client: &mut Sock, backend: &mut Backend) {
 
 /// Copies until no side is left to copy to, or the worker says stop, beginning with bytes that the
 /// client has sent already.
-pub(crate) async fn resume(
+pub async fn resume(
     worker: &Worker,
-    control: &Control,
+    handle: &impl ClientHandle,
     client: &mut Sock,
     backend: &mut Backend,
     first: Vec<u8>,
     copied: Copied,
 ) -> End {
-    control.set_tunnel(None);
+    handle.set_tunnel(None);
     let mut tunnel = Tunnel::new(first, copied);
     let both = poll_fn(|cx| {
-        let mut scratch = worker.net.scratch.borrow_mut();
-        let turn = |is_clients: bool| control.set_tunnel(is_clients.then(|| worker.now()));
+        let mut scratch = worker.upstream.net.scratch.borrow_mut();
+        let turn = |is_clients: bool| handle.set_tunnel(is_clients.then(|| worker.upstream.now()));
         let rate = worker.rate_to_client();
         tunnel.poll(cx, &mut scratch, client, backend.connection_mut().sock_mut(), rate, turn)
     });
     // A signal means that the time is up: there is nothing to say at layer 4.
-    let _ = control.until(Signal::Stop, both).await;
+    let _ = handle.until(Signal::Stop, both).await;
     tunnel.end()
 }

@@ -39,7 +39,7 @@ impl fmt::Display for Reason {
 
 /// The refusals of one process.
 #[derive(Debug, Default)]
-pub(crate) struct Refusals(Mutex<Throttle>);
+pub struct Refusals(Mutex<Throttle>);
 
 impl Refusals {
     /// Logs a refused login, if there have not been too many lately.
@@ -56,7 +56,7 @@ impl Refusals {
     }
 
     /// Says how many were left out, once the interval is over. Called now and then.
-    pub(crate) fn sum_up(&self, now: Instant) {
+    pub fn sum_up(&self, now: Instant) {
         report(self.throttle().sum_up(now));
     }
 

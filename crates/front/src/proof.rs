@@ -6,37 +6,41 @@ use std::sync::Arc;
 use wire::auth::{Credential, NONCE_LEN, Secret, as_server};
 use wire::{Codec as _, packet};
 
-use super::login::Dialogue;
-use crate::counts::Counter;
 use crate::ending::Ending;
-use crate::error::ClientError;
-use crate::random;
+use crate::login::Dialogue;
 use crate::refusals::Reason;
-use crate::users::{Options, User};
+use net::random;
+use observe::counts::Counter;
+use session::error::ClientError;
+use session::users::{Options, User};
 
 /// A proof that a user asks to be checked: the parts that a login and `COM_CHANGE_USER` have in
 /// common.
 #[derive(Debug)]
-pub(crate) struct Claim<'a> {
-    pub(crate) username: &'a [u8],
-    pub(crate) plugin: Option<&'a [u8]>,
-    pub(crate) answer: &'a [u8],
+pub struct Claim<'a> {
+    /// The name of the user.
+    pub username: &'a [u8],
+    /// The method of the proof; `None`: the client has named none.
+    pub plugin: Option<&'a [u8]>,
+    /// The proof.
+    pub answer: &'a [u8],
     /// The method that the greeting has offered; `None` for `COM_CHANGE_USER`.
-    pub(crate) offered: Option<&'static str>,
+    pub offered: Option<&'static str>,
 }
 
 /// A user who has proven to be one.
 #[derive(Debug)]
-pub(crate) struct Proven {
-    pub(crate) user: Arc<User>,
+pub struct Proven {
+    /// The user's row.
+    pub user: Arc<User>,
     /// What the proof has shown.
-    pub(super) secret: Secret,
+    pub(crate) secret: Secret,
 }
 
 impl Dialogue<'_> {
     /// Checks a claim, asking the client for more where the method needs it.
-    pub(crate) async fn check(&mut self, claim: Claim<'_>, nonce: [u8; NONCE_LEN]) -> Result<Proven, Ending> {
-        let user = self.worker.settings().upstream.users.find(claim.username);
+    pub async fn check(&mut self, claim: Claim<'_>, nonce: [u8; NONCE_LEN]) -> Result<Proven, Ending> {
+        let user = self.worker.upstream.settings().users.find(claim.username);
         self.note_password(claim.answer);
         let (mut login, mut step) = self.begin(&user, &claim, nonce).await?;
         let accepted = loop {
@@ -162,7 +166,7 @@ impl Dialogue<'_> {
 
     fn deny(&self, claim: &Claim<'_>, reason: Reason) -> Ending {
         self.note_refusal(claim.username, reason);
-        self.worker.counts.note(Counter::WrongPassword);
+        self.worker.upstream.counts.note(Counter::WrongPassword);
         self.refuse(&if reason == Reason::Unprotected {
             ClientError::unprotected_password(claim.username, &self.peer)
         } else {

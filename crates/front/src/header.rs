@@ -11,8 +11,8 @@ use tokio::time::{Instant, timeout_at};
 use wire::proxy_header::{HeaderError, Parsed, ProxyHeader, parse};
 
 use crate::ending::Ending;
-use crate::sock::Sock;
 use crate::worker::Worker;
+use net::sock::Sock;
 use wire::Peer;
 
 /// Why there is no header.
@@ -31,13 +31,13 @@ enum Failure {
 
 /// The client behind `peer`, whose socket this is: the one that its header names, if it has to send
 /// one. What is no header, or comes later than `deadline`, ends the connection.
-pub(super) async fn client(
+pub(crate) async fn client(
     worker: &Worker,
     sock: &mut Sock,
     peer: Peer,
     deadline: Instant,
 ) -> Result<Peer, Ending> {
-    if !worker.settings().variables.proxy_protocol_networks.contain(peer.ip()) {
+    if !worker.upstream.settings().variables.proxy_protocol_networks.contain(peer.ip()) {
         return Ok(peer);
     }
     let header = timeout_at(deadline, read(sock)).await.unwrap_or(Err(Failure::Late));
@@ -46,7 +46,7 @@ pub(super) async fn client(
         Ok(ProxyHeader::Local | ProxyHeader::Unknown) => Ok(peer),
         Err(failure) => {
             if !matches!(failure, Failure::Closed(_))
-                && let Some(hidden) = worker.logged.bad_headers.admit(worker.now())
+                && let Some(hidden) = worker.bad_headers.admit(worker.upstream.now())
             {
                 tracing::warn!(%peer, %failure, hidden, "a connection from mysql-proxy_protocol_networks was closed");
             }
