@@ -302,9 +302,18 @@ impl Session {
             Phase::Uploading => Box::pin(self.upload()),
             Phase::Answered => Box::pin(self.end_answer()),
             Phase::FollowUp => Box::pin(self.follow_up()),
-            Phase::Retrying => Box::pin(self.retry()),
-            Phase::KeepingError => Box::pin(self.keep_idle_error()),
-            Phase::Refusing => Box::pin(self.refuse_in_backlog()),
+            Phase::Retrying => Box::pin(async {
+                self.say_again().await?;
+                Ok(Phase::Over)
+            }),
+            Phase::KeepingError => Box::pin(async {
+                keep_error(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
+                Ok(self.next_phase())
+            }),
+            Phase::Refusing => Box::pin(async {
+                self.refuse_unknown().await?;
+                Ok(self.next_phase())
+            }),
             Phase::Sharded(kind) => Box::pin(self.at_shards(kind)),
             Phase::Tunnel => Box::pin(tunnel(&self.entry, &mut self.io, &mut self.links)),
             Phase::FastForward => Box::pin(self.fast_forward()),
@@ -356,21 +365,6 @@ impl Session {
             learn_tables(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
         }
         Ok(if self.flight.refused.is_some() { Phase::Retrying } else { Phase::Over })
-    }
-
-    async fn retry(&mut self) -> Result<Phase, Ending> {
-        self.say_again().await?;
-        Ok(Phase::Over)
-    }
-
-    async fn keep_idle_error(&mut self) -> Result<Phase, Ending> {
-        keep_error(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
-        Ok(self.next_phase())
-    }
-
-    async fn refuse_in_backlog(&mut self) -> Result<Phase, Ending> {
-        self.refuse_unknown().await?;
-        Ok(self.next_phase())
     }
 
     /// The command is over: the flight ends, unless the command goes on, and connections that

@@ -140,8 +140,7 @@ impl Session {
         self.entry.begin_running(Measured::plain(command.kind), &command.text);
         let mut loading = Loading::new(seq, load, std::mem::take(&mut runners.sockets));
         let first = load.branches.first().map_or(0, |branch| branch.hostgroup);
-        let sources = std::mem::take(&mut runners.sources);
-        let controls = runners.controls();
+        let (sources, controls) = (std::mem::take(&mut runners.sources), runners.controls());
         self.entry.control.begin_statement();
         let unit = runners.unit;
         let (relay, is_killed) = {
