@@ -15,27 +15,27 @@
 //! - [`renew`]: statements that a server wants to have prepared again; [`batched`]: statements that
 //!   go out with those of others;
 //! - [`segments`]: a reply on its way through the taps;
-//! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared
-//!   statement;
+//! - [`route`]: where a command goes, [`switch`]: getting there;
+//! - [`facts`]: functions over the parts that they name, which decide, note and ask; most of what
+//!   is here calls them; [`entry`]: where the session runs;
 //! - [`correction`](mod@correction): statements that make servers tell an error;
 //! - [`decided`]: what was decided about a command;
 //! - [`shards`]: statements over tables that are split over servers;
-//! - [`state`]: what the session remembers for that, [`internal_query`]: what the proxy itself has
-//!   to ask a server;
+//! - [`state`]: what the session remembers for that;
 //! - [`told`]: what a `SET` has set that is not written in it;
 //! - [`tell`]: answers about where statements go, [`trace`]: where the last one went, and how long
 //!   that took;
 //! - [`backlog`]: the command that has come and is not sent yet;
 //! - [`fast_forward`]: sessions whose commands the proxy does not look at;
-//! - [`flight`]: what is known of a command while it runs;
+//! - [`flight`]: what is known of a command while it runs; [`upload`]: a large one, [`hidden`]: a
+//!   reply that is withheld, [`awaited`]: what a read must see;
 //! - [`mod@file`]: files of clients for their servers;
 //! - [`ids`]: commands that name or show connections;
 //! - [`in_line`]: waiting for a connection;
 //! - [`internal`]: what the session tells of itself; [`io`]: the client's end of it;
 //! - [`kept_error`]: the error of a failed statement, kept without its connection;
 //! - [`kill`]: killing and being killed; [`kill_forms`]: KILLs that are not one plain statement;
-//! - [`cached`](mod@cached): answers from the query cache; [`cached_key`]: what they depend on;
-//!   [`cached_known`]: texts that had one; [`cached_writes`]: what makes them too old;
+//! - [`cached`](mod@cached): answers from the query cache; [`cached_known`]: texts that had one;
 //!   [`cached_peek`]: what `EXPLAIN ROUTE` tells of them; [`cached_stale`]: what is given if no
 //!   server answers;
 //! - [`last_words`]: what a backend says out of turn; [`links`]: the connections of the session;
@@ -43,8 +43,6 @@
 //! - [`measure`](mod@measure): counting;
 //! - [`lost`]: servers that are lost, and [what may have become](session::unanswered) of
 //!   what was sent there;
-//! - [`mirror`]: copies for other hostgroups;
-//! - [`off`]: servers that are switched off;
 //! - [`overdue`]: statements that take too long;
 //! - [`phase`]: what is done next; [`set_up`]: a connection that fits a command; [`stop`]: commands
 //!   that are not sent now; [`wait`]: statements that have to wait;
@@ -63,14 +61,12 @@ mod cached;
 pub(crate) mod cached_answer;
 mod cached_asked;
 mod cached_fresh;
-mod cached_key;
 mod cached_known;
 mod cached_missed;
 mod cached_peek;
 mod cached_said;
 mod cached_stale;
 mod cached_tables;
-mod cached_writes;
 mod catch_up;
 mod causal;
 mod causal_ahead;
@@ -82,7 +78,6 @@ mod correction;
 mod decided;
 mod digest;
 mod entry;
-mod execute;
 mod facts;
 mod fast_forward;
 mod file;
@@ -95,7 +90,6 @@ mod ids;
 mod in_line;
 mod injection;
 mod internal;
-mod internal_query;
 mod io;
 mod kept_error;
 mod kill;
@@ -106,9 +100,6 @@ mod leave;
 mod links;
 mod lost;
 mod measure;
-mod mirror;
-mod obey;
-mod off;
 mod overdue;
 mod own;
 mod own_limit;

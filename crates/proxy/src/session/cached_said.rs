@@ -11,9 +11,12 @@ use wire::StatusFlags;
 use super::cached_asked::Who;
 use super::decided::Decided;
 use super::state::SessionState;
-use crate::cached::Policy;
+use crate::cached::{Policy, account_of};
 use crate::routing::Reading;
 use crate::worker::Worker;
+use cache::Key;
+use cache::Refusal;
+use config::ProxyProtocol;
 
 impl Worker {
     /// Whether a digest tells names. With `ANSI_QUOTES` it does not.
@@ -66,4 +69,29 @@ impl SessionState {
 /// Whether rules have made another text of a statement.
 fn is_rewritten(decided: &Decided) -> bool {
     decided.is_rewritten || decided.orders.as_ref().is_some_and(|orders| orders.text.is_some())
+}
+
+impl Worker {
+    /// The account that the session has at servers. `user` is that of its user alone, if it is
+    /// known.
+    pub(super) fn cache_account(&self, state: &SessionState, user: Option<Key>) -> Key {
+        let settings = self.settings();
+        // A server that gets the client's address may know the user as several accounts.
+        let is_by_address =
+            settings.config().server_options.iter().any(|one| one.proxy_protocol != ProxyProtocol::Off);
+        let address = if is_by_address { state.client_addr.as_bytes() } else { &[] };
+        user.filter(|_| !is_by_address)
+            .unwrap_or_else(|| account_of(&self.shared.cache, &state.caller, address))
+    }
+
+    /// Fails if an answer from this hostgroup may be older than a write that a client of this proxy
+    /// knows to have succeeded.
+    pub(super) fn sees_own_writes(&self, hostgroup: u32) -> Result<(), Refusal> {
+        let shared = &self.shared;
+        let is_reader = self.settings().config().pairs().any(|(_, reader)| reader == hostgroup);
+        if is_reader || shared.upstream.pool.has_choice(hostgroup, shared.uptime()) {
+            return Err(Refusal::Replica);
+        }
+        if shared.cache.is_bypassed() { Err(Refusal::FastForward) } else { Ok(()) }
+    }
 }

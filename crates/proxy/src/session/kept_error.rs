@@ -14,10 +14,9 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::entry::BookEntry;
-use super::facts::asking::{ask_besides, packet_of};
+use super::facts::asking::{ask_besides, ask_server, packet_of};
 use super::facts::sharing::{is_left_to_itself, may_leave_diagnostics};
 use super::flight::Flight;
-use super::internal_query::ask_server;
 use super::links::Links;
 use super::retold::KeptError;
 use super::state::SessionState;

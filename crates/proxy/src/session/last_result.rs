@@ -7,8 +7,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::decided::Decided;
-use super::facts::asking::{forget_warnings, packet_of};
-use super::internal_query::ask_server;
+use super::facts::asking::{ask_server, forget_warnings, packet_of};
 use super::kept_error::tell_error_again;
 use super::links::Links;
 use super::state::SessionState;

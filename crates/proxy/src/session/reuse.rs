@@ -12,7 +12,9 @@ use super::state::SessionState;
 use super::state::prepared::Prepared;
 use crate::state::typed::Typed;
 use session::places::Came;
+use upstream::Kept;
 use upstream::{Execution, Wanted};
+use wire::command::Kind;
 
 impl SessionState {
     /// An execution as any connection may get it where its statement is, but for the number that
@@ -90,3 +92,24 @@ impl Links {
 /// A command has no room for the types that its server lacks.
 #[derive(Debug)]
 pub(super) struct TooLarge;
+
+impl Links {
+    /// Whether the backend in use knows the statement by the number that the client does, and its
+    /// types.
+    pub(super) fn is_known_here(&self, kept: &Kept, state: &SessionState, command: Command<'_>) -> bool {
+        let Some(id) = command.statement() else { return true };
+        let Some(prepared) = state.prepared.as_ref().and_then(|all| all.get(id)) else {
+            return self.left_as(state, id).is_empty();
+        };
+        let link = self.state();
+        let Some(place) = prepared.at(link).filter(|place| place.statement.id == id) else { return false };
+        let is_usual = || place.came != Came::ForOnce && !prepared.has_other_columns_at(link);
+        prepared.unsent.is_empty()
+            && match command.kind {
+                Kind::StmtClose => !self.is_elsewhere(kept, prepared.serial),
+                Kind::StmtExecute => is_usual() && prepared.has_types_at(link),
+                Kind::SendLongData => place.came != Came::Reused,
+                _ => true,
+            }
+    }
+}

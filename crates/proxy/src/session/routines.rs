@@ -13,11 +13,10 @@ use wire::reply::Answer;
 
 use super::entry::BookEntry;
 use super::facts::asking::{
-    ask_rows, end_question, forget_warnings, has_mode, has_usual_grammar, packet_of, texts,
+    ask_rows, ask_server, end_question, forget_warnings, has_mode, has_usual_grammar, packet_of, texts,
 };
 use super::facts::places::shares;
 use super::flight::Flight;
-use super::internal_query::ask_server;
 use super::links::Links;
 use super::state::SessionState;
 use super::{Session, relations};

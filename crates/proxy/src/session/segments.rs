@@ -22,6 +22,7 @@ use wire::{Capabilities, StatusFlags};
 
 use super::again::{may_be_hidden, refused};
 use super::entry::BookEntry;
+use super::facts::cache::forget_before;
 use super::flight::Flight;
 use super::hidden::Refused;
 use super::io::Io;
@@ -476,4 +477,15 @@ pub(super) fn settle(
     let place =
         RanAt { dialect: link.dialect(), has_own_warnings: link.has_own_warnings(), warned: link.warned() };
     state.settle(proposed, outcome, (link.state_mut(), place))
+}
+
+impl At<'_> {
+    /// The client is about to get a part of a reply, with `event` behind it. The command may have
+    /// been a write, and the cache was not told of it.
+    #[cold]
+    pub(super) fn end_unwatched(&mut self, event: Event) {
+        let is_over = matches!(event, Event::Done(_)) && self.pipelined.is_empty();
+        self.state.past.set(Past::UNWATCHED, !is_over);
+        forget_before(&self.entry.worker.shared.cache);
+    }
 }

@@ -9,7 +9,7 @@ use wire::{Codec as _, StatusFlags, packet};
 
 use super::Session;
 use super::decided::{Decided, Next, Reply};
-use super::facts::asking::packet_of;
+use super::facts::asking::{ask_server, packet_of};
 use super::facts::causal::{awaits_writes, has_to_see};
 use super::facts::commands::NEEDS_LAST_ID;
 use super::facts::places::has_to_wait;
@@ -18,7 +18,6 @@ use super::facts::sharing::makes_way_for_new;
 use super::facts::shown::begin_own;
 use super::facts::writes::note_commit;
 use super::flight::Flight;
-use super::internal_query::ask_server;
 use super::io::Io;
 use super::phase::Phase;
 use super::prepare::prepare_before;

@@ -10,13 +10,12 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::entry::BookEntry;
-use super::facts::asking::packet_of;
+use super::facts::asking::{ask_server, packet_of};
 use super::facts::endings::lose_other;
 use super::facts::leases::{OF_SESSION, lose_backend, lose_backend_for};
 use super::facts::places::{leaves, shares};
 use super::facts::sharing::{make_one_idle, may_leave_diagnostics, take_back};
 use super::flight::Flight;
-use super::internal_query::ask_server;
 use super::kept_error::leave_diagnostics;
 use super::links::Links;
 use super::state::{Said, SessionState};

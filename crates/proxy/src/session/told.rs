@@ -7,10 +7,9 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, packet};
 
 use super::entry::BookEntry;
-use super::facts::asking::packet_of;
+use super::facts::asking::{ask_server, packet_of};
 use super::facts::orders::note_own_limit;
 use super::flight::Flight;
-use super::internal_query::ask_server;
 use super::links::Links;
 use super::state::SessionState;
 use crate::ending::Ending;

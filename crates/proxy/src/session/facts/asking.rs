@@ -8,7 +8,6 @@ use crate::session::entry::BookEntry;
 use crate::session::facts::leases::lose_backend_for;
 use crate::session::facts::records::note_internal;
 use crate::session::flight::Flight;
-use crate::session::internal_query::{NoAnswer, ask_server};
 use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::session::trace::Part;
@@ -224,4 +223,27 @@ pub(in crate::session) const PLAIN_CHARSETS: [&str; 4] = ["utf8mb4", "utf8mb3", 
 
 pub(in crate::session) fn has_mode(modes: &str, mode: &str) -> bool {
     modes.split(',').any(|one| one == mode)
+}
+
+/// Why a connection has not done what it was to do.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::session) enum NoAnswer {
+    /// It was lost, for this reason.
+    Lost(&'static str),
+    /// It has not answered in time.
+    Late,
+}
+
+/// Has the backend carry out commands, given as payloads, one after the other. An error of the
+/// server is an answer; if there is none in time the backend is given up, and the reason is
+/// what the client is to hear: that its transaction is lost, if one is.
+pub(in crate::session) async fn ask_server(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+    commands: &[InternalQuery],
+) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
+    let limit = entry.worker.settings().variables.connect_timeout_server_max;
+    internal_query_within(entry, state, links, flight, limit, commands).await
 }

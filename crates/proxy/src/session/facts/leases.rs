@@ -1,10 +1,11 @@
 //! Connections that a session gives up, and those that it loses.
 
+use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::kill::clean_up;
 use crate::session::entry::BookEntry;
-use crate::session::facts::endings::{interrupted, told};
+use crate::session::facts::endings::{interrupted, told, told_if};
 use crate::session::facts::orders::shot;
 use crate::session::flight::Flight;
 use crate::session::links::Links;
@@ -188,4 +189,25 @@ pub(in crate::session) fn clean_up_behind(entry: &BookEntry, state: &SessionStat
     {
         spawn_local(clean_up(shot, backend));
     }
+}
+
+/// While an answer is on its way: ends the session if the server that owes it is off. What runs
+/// there is killed.
+pub(in crate::session) fn break_off(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &mut Links,
+) -> Result<(), Ending> {
+    let Some(backend) = &links.in_use else { return Ok(()) };
+    // What runs at a server that has only left its hostgroup may end.
+    let Some(off) = backend.server().off().filter(|off| off.breaks_off()) else { return Ok(()) };
+    let reply = backend.connection().progress();
+    if !reply.is_begun {
+        return Err(Ending::ServerLost(Gone::Off(off)));
+    }
+    entry.worker.counts.note(Counter::OfflineDuringQuery);
+    let error = ClientError::server_off(backend.server().endpoint(), off);
+    let ending = told_if(entry, state, reply, &error);
+    leave_nothing_running(entry, state, links);
+    Err(ending)
 }

@@ -1,4 +1,9 @@
-//! What others want of a session: KILLs, signals, servers that are switched off.
+//! What others want of a session: KILLs, signals, servers that are switched off (`OFFLINE_HARD`),
+//! do not answer any more or leave their hostgroup.
+//!
+//! Connections to such servers that are idle and have nothing left behind are closed, and the
+//! client does not notice: the next statement gets another one. What only that server knows is lost
+//! with it, and the client is told ([`lost`](crate::session::lost)).
 
 use super::leases::give_up_backend;
 use super::sharing::take_back;

@@ -1,4 +1,10 @@
 //! What a statement writes, as far as cached answers depend on it.
+//!
+//! An answer in the mode `own` is from after the last write to its tables that a client of this
+//! proxy was told to have succeeded. A write counts against the tables that it names, and those
+//! that triggers and views behind them change. In a transaction that set grows with each statement,
+//! and counts from before the `COMMIT` is sent. Where it is not known, the write is one to all
+//! tables.
 
 use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;

@@ -12,8 +12,7 @@ use wire::reply::Answer;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
-use crate::session::facts::asking::packet_of;
-use crate::session::internal_query::ask_server;
+use crate::session::facts::asking::{ask_server, packet_of};
 
 /// Takes the time of a change back.
 const ENDS: &str = "SET timestamp = DEFAULT";

@@ -1,1 +1,0 @@
-//! Copies of a session's statements for other hostgroups.

@@ -1,1 +1,0 @@
-//! What ends a session from outside of it, and what its client is told then.
