@@ -258,7 +258,10 @@ impl Session {
     async fn run_phases(&mut self, mut phase: Phase) -> Result<(), Ending> {
         loop {
             phase = match phase {
-                Phase::Reading if self.links.away.role.is_inner() && self.io.backlog.is_empty() => {
+                Phase::Reading
+                    if self.links.away.role.is_inner()
+                        && (self.io.backlog.is_empty() || self.io.is_behind_file) =>
+                {
                     if !self.trade_back() {
                         return Ok(());
                     }

@@ -102,10 +102,8 @@ fn poll_file(
             }
         }
         let (now, later) = input.split_at_checked(sent).unwrap_or((&input, &[]));
-        match &mut io.behind_file {
-            Some(behind) => *behind = later.into(),
-            None => io.backlog.extend_from_slice(later),
-        }
+        io.backlog.extend_from_slice(later);
+        io.is_behind_file = file.ended;
         if file.lost.is_none() {
             links.send(cx, now)?;
         }

@@ -22,13 +22,13 @@ pub(super) struct Io {
     /// Bytes that the client has sent and that were not looked at: commands that came before the
     /// reply to the one before them, or the beginning of one.
     pub(super) backlog: Vec<u8>,
-    /// What an inner session leaves to the outer one: bytes that its client has sent behind a file.
-    pub(super) behind_file: Option<Box<[u8]>>,
     /// Bytes that the client has not taken yet.
     unsent: Parked,
     /// Whether the client was seen to have sent more while a reply was on its way. It is not looked
     /// for again until the reply is over.
     pub(super) has_more: bool,
+    /// What is in the backlog has come behind a file. An inner session leaves it to the outer one.
+    pub(super) is_behind_file: bool,
     /// How often the client was refused as another user.
     pub(super) refused_changes: u8,
     /// What the client has got too fast, where that is limited.
@@ -41,9 +41,9 @@ impl Io {
         Self {
             sock,
             backlog,
-            behind_file: None,
             unsent: Parked::default(),
             has_more: false,
+            is_behind_file: false,
             refused_changes: 0,
             throttle: None,
         }

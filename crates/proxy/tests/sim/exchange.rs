@@ -73,7 +73,10 @@ impl Player {
                 if let Err(error) = &got {
                     return self.explain(error, &what);
                 }
-                pair.twin.succeed();
+                match command {
+                    Command::Ping => pair.twin.ping(),
+                    _ => pair.twin.succeed(),
+                }
                 // They do not tell that a transaction is lost, the next statement does; but the
                 // flag is gone.
                 if self.world.faults.loses_connections() {

@@ -80,6 +80,11 @@ impl Last {
         self.row_count = 0;
     }
 
+    /// `COM_PING` was answered: it leaves the conditions. MariaDB's answer does not count them.
+    pub(super) const fn note_ping(&mut self) {
+        (self.row_count, self.warnings, self.is_statement) = (0, 0, false);
+    }
+
     /// A statement was prepared.
     pub(super) fn note_prepared(&mut self) {
         self.conditions.clear();

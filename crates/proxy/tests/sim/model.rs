@@ -134,9 +134,14 @@ impl Session {
         self.prepared.add(text)
     }
 
-    /// A command without a statement, as a ping, has succeeded.
+    /// A command without a statement has succeeded.
     pub(super) fn succeed(&mut self) {
         self.last.note_command();
+    }
+
+    /// `COM_PING`.
+    pub(super) fn ping(&mut self) {
+        self.last.note_ping();
     }
 
     /// A statement has failed with an error of the proxy's own.

@@ -127,7 +127,8 @@ impl Connection {
         let text = || String::from_utf8_lossy(body).into_owned();
         self.session.changes.clear();
         match kind {
-            Kind::Ping | Kind::SetOption => self.session.succeed(),
+            Kind::Ping => self.session.ping(),
+            Kind::SetOption => self.session.succeed(),
             Kind::ResetConnection => self.session.reset(),
             Kind::ChangeUser => {
                 let change = [&[kind as u8], body].concat();

@@ -120,18 +120,18 @@ impl Io {
         inner: &mut Inner,
         packets: Option<Vec<u8>>,
     ) -> Result<(), Ending> {
-        let behind = self.split_front();
+        let mut behind = self.split_front();
+        self.is_behind_file = false;
         if let Some(packets) = packets {
             self.backlog = packets;
         }
-        self.behind_file = Some(Box::default());
         std::mem::swap(self, &mut inner.session.io);
         inner.session.state.past.remove(Past::ROLLED_BACK);
         let ended = inner.session.run_as_inner().await;
         state.past |= inner.session.state.past & Past::ROLLED_BACK;
         std::mem::swap(self, &mut inner.session.io);
-        self.backlog.extend_from_slice(&behind);
-        self.backlog.extend(self.behind_file.take().into_iter().flatten());
+        behind.append(&mut self.backlog);
+        self.backlog = behind;
         ended
     }
 

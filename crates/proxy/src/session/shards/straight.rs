@@ -37,6 +37,7 @@ impl Session {
             return Ok(None);
         };
         let mut inner = take_inner(&self.entry, &self.state, &mut self.links, hostgroup);
+        self.io.is_behind_file = false;
         self.trade_places(&mut inner);
         self.links.away.role.park(inner);
         self.begin(cx, input).map(Some)
