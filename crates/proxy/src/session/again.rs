@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use pool::Off;
+use session::link::Loss;
 use tokio::time::{Instant, sleep, timeout_at};
 use wire::command::Kind;
 use wire::reply::{End, Event, Outcome};
@@ -23,7 +24,6 @@ use super::state::SessionState;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use session::link::Loss;
 
 /// What servers say to a write that they do not take: `ER_OPTION_PREVENTS_STATEMENT`.
 const OPTION_PREVENTS: u16 = 1290;

@@ -5,6 +5,8 @@ use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
 use tokio::time::Instant;
+use upstream::limits::FILLS_PER_TURN;
+use upstream::{Crossed, Progress};
 use wire::reply::Event;
 
 use super::Session;
@@ -28,8 +30,6 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::{in_use_mut, no_connection};
 use crate::sock::garbled;
-use upstream::limits::FILLS_PER_TURN;
-use upstream::{Crossed, Progress};
 
 impl Session {
     /// Relays the reply to the command that runs, which begins with sequence id `seq`, and the

@@ -1,6 +1,8 @@
 //! Going out together with statements of other sessions, over one connection (see the batches of
 //! `upstream`): which statements may, and what is to be done so that it never shows.
 
+use reply::withhold::Withhold;
+use session::ran::Ran;
 use tokio::time::Instant;
 use wire::reply::{End, Event, Outcome};
 
@@ -12,8 +14,6 @@ use super::segments::{At, Part};
 use crate::counts::Counter;
 use crate::state::{Mark, Pin};
 use crate::worker::Worker;
-use reply::withhold::Withhold;
-use session::ran::Ran;
 
 /// What servers say of a statement that took too long, or was killed: `ER_QUERY_INTERRUPTED`,
 /// MariaDB's `ER_STATEMENT_TIMEOUT`, MySQL's `ER_QUERY_TIMEOUT`. The interruption was intended, so

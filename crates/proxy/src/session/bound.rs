@@ -1,14 +1,14 @@
 //! What binds a session to its connections, and what it would lose with one.
 
 use route::Hold;
+use session::link::{LinkState, Loss};
+use session::unjudged::{CODE, Calls};
+use upstream::{Backend, Kept};
 use wire::StatusFlags;
 
 use super::links::Links;
 use super::state::{Past, SessionState};
 use crate::state::{Mark, Pin, Pins};
-use session::link::{LinkState, Loss};
-use session::unjudged::{CODE, Calls};
-use upstream::{Backend, Kept};
 
 impl SessionState {
     /// What the session loses with this connection, if it is not a replica's.

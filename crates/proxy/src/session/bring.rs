@@ -1,9 +1,14 @@
 //! Statements that clients have prepared are brought to the backend in use: under the number that
 //! they have there, prepared anew where they are not.
 
+use front::login::ok;
+use reply::columns::Columns;
+use session::places::Came;
 use sql::shape::Effects;
+use upstream::Full;
 use wire::Capabilities;
 use wire::command::{Kind, opens_cursor, statement_id};
+use wire::frame::front;
 use wire::reply::Answer;
 
 use super::Session;
@@ -22,11 +27,6 @@ use super::stop::Stop;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::worker::Worker;
-use front::login::ok;
-use reply::columns::Columns;
-use session::places::Came;
-use upstream::Full;
-use wire::frame::front;
 
 impl Session {
     /// Makes the statement of the command in the backlog one that the backend in use has, and names

@@ -13,6 +13,7 @@ use std::time::Duration;
 use cache::stats::RowKey;
 use cache::{Joined, Miss, Moment, Refusal, RowCounts, Waiter};
 use command::{Command, Copied};
+use observe::running::Measured;
 use route::{Cached, Route};
 use tokio::time::Instant;
 use wire::command::Kind;
@@ -41,7 +42,6 @@ use crate::counted::{Ended, note_time};
 use crate::ending::Ending;
 use crate::state::substitute::Counted;
 use crate::worker::Worker;
-use observe::running::Measured;
 
 impl Session {
     /// Answers the command that `input` begins with from the cache, or has it go on to its target.

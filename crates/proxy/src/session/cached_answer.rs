@@ -3,14 +3,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cache::{Cache, Seen};
+use cache::{Cache, Leader, RowCounts, Seen, Source, Waiter};
 use route::{Account, Caller};
 use wire::{Capabilities, StatusFlags};
 
 use super::cached_asked::Asked;
 use super::decided::Decided;
 use crate::state::Settings;
-use cache::{Leader, RowCounts, Source, Waiter};
 
 /// Flags of a hit that say something of the session, and not of the query.
 pub(super) const STATUS: StatusFlags =

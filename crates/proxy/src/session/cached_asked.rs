@@ -3,12 +3,11 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::session::decided::Decided;
 use cache::stats::RowKey;
 use cache::{Key, Life, Said, Source};
-use route::CachePolicy;
-use route::Cached;
-use route::Source as By;
+use route::{CachePolicy, Cached, Source as By};
+
+use crate::session::decided::Decided;
 
 /// What is looked for in the cache.
 #[derive(Debug)]

@@ -4,6 +4,7 @@
 use cache::stats::{RowKey, Stats};
 use cache::{Doorkeeper, Leader, NotStored, Outcome, depends_on_values};
 use command::Command;
+use reply::cache_fill::{CacheFill, Filling};
 use sql::{FoundRows, Modes, Offset};
 use tokio::time::Instant;
 use wire::StatusFlags;
@@ -17,7 +18,6 @@ use super::flight::Flight;
 use super::state::SessionState;
 use crate::state::Setting;
 use crate::worker::Worker;
-use reply::cache_fill::{CacheFill, Filling};
 
 /// The command goes to its target, and its reply is copied. An `OFFSET` passes so many rows by.
 pub(super) fn send_missed(

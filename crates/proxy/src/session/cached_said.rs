@@ -3,7 +3,8 @@
 //!
 //! [Memo]: cache::Memo
 
-use cache::{About, Reading as Reads};
+use cache::{About, Key, Reading as Reads, Refusal};
+use config::ProxyProtocol;
 use route::{Cached, may_quote_names};
 use sql::Modes;
 use wire::StatusFlags;
@@ -14,9 +15,6 @@ use super::state::SessionState;
 use crate::cached::{Policy, account_of};
 use crate::routing::Reading;
 use crate::worker::Worker;
-use cache::Key;
-use cache::Refusal;
-use config::ProxyProtocol;
 
 impl Worker {
     /// Whether a digest tells names. With `ANSI_QUOTES` it does not.

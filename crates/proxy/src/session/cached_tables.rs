@@ -6,7 +6,10 @@
 
 use cache::{Definition, Key, Learnt, Scope, Sight, question};
 use route::Tables;
+use session::limits::TABLES_MAX;
+use session::unjudged::CODE;
 use sql::shape::Table;
+use upstream::{Connection, Defaults, Reply};
 use wire::StatusFlags;
 use wire::packet::Cells;
 use wire::reply::Answer;
@@ -24,9 +27,6 @@ use crate::ending::Ending;
 use crate::relations::Relation;
 use crate::state::Pin;
 use crate::worker::Worker;
-use session::limits::TABLES_MAX;
-use session::unjudged::CODE;
-use upstream::{Connection, Defaults, Reply};
 
 impl Session {
     /// Whether definitions are to be asked for, and nothing is lost with that.

@@ -14,8 +14,10 @@ use std::time::Duration;
 use config::Endpoint;
 use gtid::Gtid;
 use route::Verdict;
+use session::link::Loss;
 use sql::shape::Effects;
 use tokio::time::{Instant, sleep, timeout_at};
+use upstream::Target;
 use wire::command::Kind;
 
 use super::Session;
@@ -31,8 +33,6 @@ use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::fresh::{Fresh, Wanted};
 use crate::worker::Worker;
-use session::link::Loss;
-use upstream::Target;
 
 /// How often a session that waits looks at its servers. What there is to be seen changes with each
 /// transaction of each of them, and with each change of the configuration: those who wait are not

@@ -10,6 +10,7 @@
 
 use session::causal::question::Reply;
 use tokio::time::{Duration, Instant};
+use upstream::{ask_in_front, drain_reply};
 use wire::command::{Kind, opens_cursor, statement_id};
 use wire::frame::MessageScanner;
 
@@ -31,7 +32,6 @@ use super::state::prepared::Prepared;
 use super::stop::Stop;
 use crate::ending::Ending;
 use crate::limits::{BEHIND_SETUP_MAX, CAUSAL_DROP_MIN};
-use upstream::{ask_in_front, drain_reply};
 
 impl Session {
     /// Has the server of the connection in use, or the writer, show what the command in the backlog

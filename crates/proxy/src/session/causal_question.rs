@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use gtid::{Gtid, Highest};
 use session::causal::applied::Machine;
-use session::causal::lost;
 use session::causal::question::Reply;
-use session::causal::untold;
+use session::causal::{lost, untold};
 use tokio::time::Instant;
+use upstream::query;
 use wire::command::Kind;
 use wire::reply::Answer;
 
@@ -27,7 +27,6 @@ use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::limits::CAUSAL_ANSWER_MAX;
 use crate::worker::Worker;
-use upstream::query;
 
 impl Session {
     /// Asks the server of the connection in use, which waits as long as this. One that does not

@@ -4,7 +4,12 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
+use front::Claim;
+use front::check::check_login;
+use front::login::{Dialogue, welcome};
 use querylog::{AuditEvent, Port};
+use session::identity::{Account, Identity};
+use upstream::{Backend, LOST_AT_MARIADB, QUIT};
 use wire::command::{self, Kind};
 use wire::frame::put_message;
 use wire::{Codec as _, StatusFlags};
@@ -23,11 +28,6 @@ use crate::exchange::Exchange;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX};
 use crate::worker::Worker;
-use front::Claim;
-use front::check::check_login;
-use front::login::{Dialogue, welcome};
-use session::identity::{Account, Identity};
-use upstream::{Backend, LOST_AT_MARIADB, QUIT};
 
 /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.
 pub(super) async fn change_user(

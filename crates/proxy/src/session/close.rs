@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
 
+use upstream::{Backend, Connection, Kept};
 use wire::command::{Kind, statement_id};
 use wire::frame::put_message;
 
@@ -15,7 +16,6 @@ use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::Gone;
 use crate::worker::Worker;
-use upstream::{Backend, Connection, Kept};
 
 impl Session {
     /// Closes the statement of the command in the backlog, which has no reply, at all servers.

@@ -1,10 +1,14 @@
 //! From the client to the backend: finding where commands end, and sending them on.
 
+use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use command::{Command, is_visible};
+use command::{Command, is_about_transactions, is_visible};
+use observe::running::{Measured, Paused};
+use session::ran::Sent;
 use tokio::time::Instant;
+use upstream::limits::FILLS_PER_TURN;
 use wire::command::Kind;
 use wire::frame::{Header, MessageScanner, Scanned};
 use wire::reply::Answer;
@@ -35,11 +39,6 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
 use crate::worker::Worker;
-use command::is_about_transactions;
-use observe::running::{Measured, Paused};
-use session::ran::Sent;
-use std::rc::Rc;
-use upstream::limits::FILLS_PER_TURN;
 
 impl Session {
     /// The client's next command. This is where idle sessions wait.

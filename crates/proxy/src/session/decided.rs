@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use command::Patch;
 use route::{Answer, Multiplex, Route, StatementPlan, Target, Verdict};
+use session::change::Change;
+use session::unanswered::NOT_HARMLESS;
+use session::unjudged::Unseen;
 use sql::StatementKind;
 use sql::shape::Effects;
 
 use super::state::prepared::Preparing;
 use crate::error::ClientError;
 use crate::routing::{Orders, Screened};
-use session::change::Change;
-use session::unanswered::NOT_HARMLESS;
-use session::unjudged::Unseen;
 
 /// What was decided about a command. It is moved a few times for each: what is rare is boxed.
 #[derive(Debug, Clone)]

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use observe::digests::{Digests, Names, Who};
+
 use super::decided::Decided;
 use super::state::SessionState;
 use crate::worker::Worker;
-use observe::digests::{Digests, Names, Who};
 
 impl Worker {
     /// Finds out whose statements are counted, unless that is known.

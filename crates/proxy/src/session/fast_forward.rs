@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 
 use querylog::{AuditEvent, Port};
 use route::no_readers;
+use upstream::{AcquireError, Copied, Full, QUIT};
 
 use super::Session;
 use super::entry::BookEntry;
@@ -25,8 +26,6 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::in_use_mut;
 use crate::tunnel::resume;
-use upstream::Copied;
-use upstream::{AcquireError, Full, QUIT};
 
 impl Session {
     /// Copies bytes until one side ends the session. Where no server can be had the client hears

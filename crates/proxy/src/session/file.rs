@@ -3,6 +3,8 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
+use upstream::Target;
+use upstream::limits::FILLS_PER_TURN;
 use wire::frame::MessageScanner;
 
 use super::entry::BookEntry;
@@ -17,8 +19,6 @@ use crate::error::ClientError;
 use crate::invariant::in_use;
 use crate::relay::Parked;
 use crate::sock::Input;
-use upstream::Target;
-use upstream::limits::FILLS_PER_TURN;
 
 /// A file on its way from the client to the server.
 #[derive(Debug)]

@@ -9,8 +9,13 @@ use std::num::NonZeroU64;
 use std::ops::Deref;
 use std::rc::Rc;
 
+use observe::running::Paused;
+use reply::Taps;
+use reply::listing::Absent;
+use session::change::Change;
 use sql::StatementKind;
 use tokio::time::Instant;
+use upstream::{Ahead, InLine};
 
 use super::decided::Decided;
 use super::hidden::{Batched, Refused};
@@ -18,11 +23,6 @@ use super::upload::Upload;
 use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::limits::FLIGHTS_KEPT_MAX;
-use observe::running::Paused;
-use reply::Taps;
-use reply::listing::Absent;
-use session::change::Change;
-use upstream::{Ahead, InLine};
 
 /// The state of a command from when it is read until the client has its reply.
 #[derive(Debug)]

@@ -1,6 +1,8 @@
 //! Between two statements: connections that nothing binds to the session become idle, where
 //! another session may get them, and are taken back with the next command if they are still there.
 
+use upstream::Backend;
+
 use super::Session;
 use super::entry::BookEntry;
 use super::facts::leases::break_promise;
@@ -10,7 +12,6 @@ use super::links::Links;
 use super::state::SessionState;
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
-use upstream::Backend;
 
 impl Session {
     /// The session waits for its client: what is not bound to it may be used by others.

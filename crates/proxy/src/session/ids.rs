@@ -2,6 +2,7 @@
 
 use command::Command;
 use session::limits::FIRST_CONNECTION_ID;
+use upstream::Full;
 use wire::command::Kind;
 
 use super::Session;
@@ -11,7 +12,6 @@ use super::links::Links;
 use crate::ending::Ending;
 use crate::statement::{self, Own};
 use crate::worker::Worker;
-use upstream::Full;
 
 impl Session {
     /// Whether the proxy deals with the command in the backlog itself, or may have to.

@@ -7,6 +7,7 @@
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use upstream::{Found, InLine, Place, Whom, take, take_at_once};
 use wire::command::Kind;
 
 use super::Session;
@@ -25,7 +26,6 @@ use crate::control::Signal;
 use crate::ending::Ending;
 use crate::sock::Input;
 use crate::worker::Worker;
-use upstream::{Found, InLine, Place, Whom, take, take_at_once};
 
 impl Session {
     /// Gets a connection for the command that `input` begins with. True if it has to wait in line

@@ -4,6 +4,7 @@
 
 use route::Hold;
 use tokio::time::Instant;
+use upstream::Backend;
 use wire::{Capabilities, StatusFlags};
 
 use super::entry::BookEntry;
@@ -14,7 +15,6 @@ use super::state::SessionState;
 use crate::control::Control;
 use crate::document::Value::{List, Object};
 use crate::document::{Form, Value, client, ms, object, on, plain, text};
-use upstream::Backend;
 
 /// The document.
 pub(super) fn internals(entry: &BookEntry, io: &Io, state: &SessionState, links: &Links) -> String {

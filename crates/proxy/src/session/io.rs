@@ -5,15 +5,14 @@ use std::io::{Error, ErrorKind};
 use std::ops::Range;
 use std::task::{Context, Poll, ready};
 
-use command::Command;
+use command::{Command, splice};
 use wire::Capabilities;
+use wire::frame::{front, whole_front};
 
 use crate::ending::Ending;
 use crate::relay::Parked;
 use crate::sock::{Input, Sock};
 use crate::throttle::Throttle;
-use command::splice;
-use wire::frame::{front, whole_front};
 
 /// What a session has as long as its client is connected.
 #[derive(Debug)]

@@ -8,6 +8,7 @@
 //! other words than the server's is kept at once, if it can be told again; so is one of the proxy's
 //! own.
 
+use upstream::Reply;
 use wire::Capabilities;
 use wire::command::Kind;
 use wire::reply::Answer;
@@ -23,7 +24,6 @@ use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::{Mark, Pin};
-use upstream::Reply;
 
 /// What servers are asked for: more than one row is not kept.
 const QUESTION: &[u8] = b"SHOW WARNINGS LIMIT 2";

@@ -3,6 +3,9 @@
 
 use std::pin::pin;
 
+use front::login::ok;
+use reply::errors::INTERRUPTED;
+use session::link::LinkState;
 use wire::command::Kind;
 use wire::reply::End;
 
@@ -22,9 +25,6 @@ use crate::limits::KILL_ANSWER_MAX;
 use crate::mail::Verdict;
 use crate::statement::Kill;
 use crate::statement::kill::What;
-use front::login::ok;
-use reply::errors::INTERRUPTED;
-use session::link::LinkState;
 
 impl Session {
     /// Runs a KILL of this client, whose command is in the backlog.

@@ -5,6 +5,7 @@
 //! and where the id is the server's own, the server gets what it would have got.
 
 use command::Command;
+use upstream::Full;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
@@ -22,7 +23,6 @@ use crate::error::ClientError;
 use crate::mail::Verdict;
 use crate::statement::Kill;
 use crate::statement::kill::{self, Target};
-use upstream::Full;
 
 impl Session {
     /// Asks the session's server for the user variable that the KILL in the backlog names, and

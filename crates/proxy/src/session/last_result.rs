@@ -1,6 +1,8 @@
 //! Statements that ask about the one before, which ran on a connection that the session does not
 //! have any more.
 
+use session::ran::Ran;
+use upstream::Connection;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
@@ -16,8 +18,6 @@ use crate::ending::Ending;
 use crate::state::results::LastId;
 use crate::state::substitute::{Unknown, with_numbers};
 use crate::worker::Worker;
-use session::ran::Ran;
-use upstream::Connection;
 
 impl Links {
     /// Takes note of what has run since the connection was taken.

@@ -3,8 +3,9 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use super::Session;
 use upstream::QUIT;
+
+use super::Session;
 
 impl Session {
     /// The client has said goodbye: what nothing binds to it is for others, the rest ends.

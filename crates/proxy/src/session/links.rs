@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use pool::{Off, Server, ShelfTicket};
+use session::link::LinkState;
+use upstream::{Ahead, Asker, Backend, Connection, Expected, Left, PoolKey, Target, part};
 use wire::reply::Answer;
 use wire::{Capabilities, Peer};
 
@@ -19,8 +21,6 @@ use super::state::SessionState;
 use crate::ending::Ending;
 use crate::invariant::in_use_mut;
 use crate::relay::Parked;
-use session::link::LinkState;
-use upstream::{Ahead, Asker, Backend, Connection, Expected, Left, PoolKey, Target, part};
 
 /// The connections of one session. What a command over the connection in use does not need is in a
 /// box: most clients wait.

@@ -5,7 +5,14 @@
 //! goes on as well, outside of one: the next statement is answered with an error that says so. What
 //! neither can be said again elsewhere nor is over with a transaction ends the session.
 
+use command::is_about_transactions;
+use front::login::ok;
+use reply::errors::INTERRUPTED;
+use session::link::Loss;
+use session::ran::Ran;
+use session::unanswered::{Sent, Unanswered};
 use sql::{Condition, StatementKind};
+use upstream::{Target, query};
 use wire::command::{Kind, statement_id};
 use wire::frame::put_message;
 use wire::{Capabilities, StatusFlags};
@@ -29,13 +36,6 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::session::facts::endings::error_text;
-use command::is_about_transactions;
-use front::login::ok;
-use reply::errors::INTERRUPTED;
-use session::link::Loss;
-use session::ran::Ran;
-use session::unanswered::{Sent, Unanswered};
-use upstream::{Target, query};
 
 impl Session {
     /// Tells the client, with the command in the backlog, that its transaction is lost. False if

@@ -2,9 +2,11 @@
 //! [`counted`](crate::counted).
 
 use command::Command;
+use observe::running::{Also, Measured};
 use querylog::AuditEvent;
 use sql::StatementKind;
 use tokio::time::Instant;
+use upstream::Reply;
 use wire::command::Kind;
 
 use super::decided::Decided;
@@ -16,8 +18,6 @@ use crate::counted::{Ended, answered, is_question, note_time};
 use crate::counts::Counter;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
 use crate::worker::Worker;
-use observe::running::{Also, Measured};
-use upstream::Reply;
 
 impl BookEntry {
     /// The session waits for its client from now on, in the middle of a command.

@@ -6,8 +6,10 @@ use std::pin::pin;
 use std::task::{Poll, ready};
 use std::time::Duration;
 
+use front::login::ok;
 use querylog::{AuditEvent, Port};
 use tokio::time::Instant;
+use upstream::{AcquireError, Avoid, Full, Target, Whom, acquire, open_in};
 use wire::command::Kind;
 use wire::frame::MessageScanner;
 use wire::reply::Answer;
@@ -32,8 +34,6 @@ use crate::error::ClientError;
 use crate::fresh::Behind;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
-use front::login::ok;
-use upstream::{AcquireError, Avoid, Full, Target, Whom, acquire, open_in};
 
 impl Session {
     /// Deals with the command in the backlog, which takes more than forwarding.

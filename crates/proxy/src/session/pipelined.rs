@@ -3,12 +3,13 @@
 
 use std::collections::VecDeque;
 
-use super::state::SessionState;
-use crate::control::Control;
-use crate::limits::PIPELINE_MAX;
 use observe::running::{Also, Measured};
 use session::ran::Sent;
 use tokio::time::Instant;
+
+use super::state::SessionState;
+use crate::control::Control;
+use crate::limits::PIPELINE_MAX;
 
 /// A command that was sent, as far as its reply is concerned.
 #[derive(Debug, Clone)]

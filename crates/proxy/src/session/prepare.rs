@@ -2,7 +2,12 @@
 //! statements have their numbers.
 
 use command::Command;
+use session::change::Change;
+use session::definitions::Definitions;
+use session::link::LinkState;
+use session::places::Came;
 use sql::shape::Effects;
+use upstream::{Kept, Known, Reply};
 use wire::command::{Kind, STATEMENT_ID};
 use wire::frame::{HEADER_LEN, MAX_PAYLOAD};
 use wire::reply::Answer;
@@ -29,11 +34,6 @@ use crate::state::substitute::with_numbers;
 use crate::state::typed::Typed;
 use crate::state::{Mark, Pin};
 use crate::worker::Worker;
-use session::change::Change;
-use session::definitions::Definitions;
-use session::link::LinkState;
-use session::places::Came;
-use upstream::{Kept, Known, Reply};
 
 /// Why a statement could not be prepared at a server.
 pub(super) enum NotPrepared {

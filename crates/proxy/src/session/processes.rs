@@ -4,6 +4,8 @@
 use std::pin::pin;
 use std::rc::Rc;
 
+use observe::rows::SessionStats;
+use reply::listing::Absent;
 use tokio::time::{Instant, timeout_at};
 use wire::command::Kind;
 
@@ -15,8 +17,6 @@ use crate::error::ClientError;
 use crate::limits::{SESSIONS_LISTED_MAX, SESSIONS_WAIT_MAX};
 use crate::statement::Own;
 use crate::worker::Worker;
-use observe::rows::SessionStats;
-use reply::listing::Absent;
 
 impl Session {
     /// Asks all workers for their sessions, for the statement in the backlog.

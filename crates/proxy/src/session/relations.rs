@@ -4,9 +4,12 @@
 //! The first statement with a table counts as one that calls a stored function. Behind it, the
 //! session's server is asked what is there; what it says holds for all sessions of the worker.
 
+use session::limits::TABLES_MAX;
+use session::unjudged::{Calls, Unseen};
 use sql::routine::unhex;
 use sql::shape::{Effects, SCHEMAS_OF_SERVERS};
 use sql::{Modes, Options, Shape, StatementKind, routine};
+use upstream::Reply;
 use wire::packet::Cells;
 
 use super::decided::Decided;
@@ -16,9 +19,6 @@ use crate::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX};
 use crate::relations::{Behind, Relation, Whose};
 use crate::state::marks::prepared_text;
 use crate::worker::Worker;
-use session::limits::TABLES_MAX;
-use session::unjudged::{Calls, Unseen};
-use upstream::Reply;
 
 /// What is in a definition of what may be behind the name of a table.
 const DEFINITIONS: [&str; 5] = ["view", "trigger", "function", "procedure", "rename"];

@@ -1,10 +1,10 @@
 //! An error that a server can be made to tell again.
 
+use upstream::Reply;
 use wire::frame::HEADER_LEN;
 use wire::{Capabilities, Codec as _, packet};
 
 use super::correction::correction;
-use upstream::Reply;
 
 /// Characters that a message has at most for all servers to take it in a `SIGNAL`: MySQL's limit.
 const MESSAGE_CHARS_MAX: usize = 128;

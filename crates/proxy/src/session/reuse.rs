@@ -5,16 +5,15 @@
 use std::rc::Rc;
 
 use command::{Command, Patch, add_types};
+use session::places::Came;
+use upstream::{Execution, Kept, Wanted};
+use wire::command::Kind;
 
 use super::facts::executions::is_usual;
 use super::links::Links;
 use super::state::SessionState;
 use super::state::prepared::Prepared;
 use crate::state::typed::Typed;
-use session::places::Came;
-use upstream::Kept;
-use upstream::{Execution, Wanted};
-use wire::command::Kind;
 
 impl SessionState {
     /// An execution as any connection may get it where its statement is, but for the number that

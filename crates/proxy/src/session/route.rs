@@ -1,6 +1,7 @@
 //! Where the next command goes: decided before it is sent.
 
 use command::Command;
+use session::change::Change;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
@@ -22,7 +23,6 @@ use super::trace::Trace;
 use crate::limits::PREPARED_BYTES_MAX;
 use crate::state::{Mark, Pin};
 use crate::worker::Worker;
-use session::change::Change;
 
 impl Session {
     /// What is to be done with a command, if that is to send it to the backend in use. If not, it

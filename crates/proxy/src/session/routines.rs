@@ -5,9 +5,12 @@
 
 use std::time::Duration;
 
+use session::limits::{ROUTINES_MAX, TABLES_MAX};
+use session::unjudged::{CODE, Code, Routine, Unjudged};
 use sql::Modes;
 use sql::routine::{self, Kind};
 use tokio::time::Instant;
+use upstream::Reply;
 use wire::StatusFlags;
 use wire::reply::Answer;
 
@@ -25,9 +28,6 @@ use crate::limits::ROUTINE_BYTES_MAX;
 use crate::relations::{Behind, Relation};
 use crate::state::Pin;
 use crate::worker::Worker;
-use session::limits::{ROUTINES_MAX, TABLES_MAX};
-use session::unjudged::{CODE, Code, Routine, Unjudged};
-use upstream::Reply;
 
 /// How long a routine has to be what it is. Servers tell to the second when it was altered, in the
 /// time of the session, which may leap by an hour, and a replica tells when it was altered at its

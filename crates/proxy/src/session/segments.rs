@@ -15,7 +15,13 @@ use std::borrow::Cow;
 use std::task::Context;
 
 use cache::NotStored;
+use reply::Taps;
+use reply::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
+use session::causal::untold;
+use session::link::LinkState;
+use session::state::trackers::Told;
 use tokio::time::Instant;
+use upstream::{Backend, Connection, Crossed, Owner, Progress, Segment};
 use wire::command::Kind;
 use wire::reply::{End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
@@ -31,12 +37,6 @@ use super::state::settle::{RanAt, Settled};
 use super::state::{Past, SessionState};
 use crate::counted::answered;
 use crate::counts::Counter;
-use reply::Taps;
-use reply::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
-use session::causal::untold;
-use session::link::LinkState;
-use session::state::trackers::Told;
-use upstream::{Backend, Connection, Crossed, Owner, Progress, Segment};
 
 /// Keeps a reply from being stored that has come over a connection whose server gives sessions
 /// what no kept answer may have. If that is not known the session is to ask.

@@ -3,7 +3,9 @@
 
 use command::Command;
 use route::{Route, Sighting};
+use upstream::{AcquireError, Ahead, Full};
 use wire::command::Kind;
+use wire::frame::front;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
@@ -28,8 +30,6 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::broken;
 use crate::limits::{BEHIND_SETUP_MAX, INTERNAL_LOST_MAX};
-use upstream::{AcquireError, Ahead, Full};
-use wire::frame::front;
 
 impl Session {
     /// Does what was decided about the command in the backlog, which is answered here, or goes on

@@ -4,6 +4,8 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
+use session::link::Loss;
+use upstream::{AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Reply, Setup, part};
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
@@ -26,8 +28,6 @@ use crate::error::Gone;
 use crate::state::gtids::said_to;
 use crate::statement::set_use::{SetOf, set_of};
 use crate::worker::Worker;
-use session::link::Loss;
-use upstream::{AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Reply, Setup, part};
 
 impl Session {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and

@@ -2,7 +2,9 @@
 //! trace of the last statement, `PROXYSQL INTERNAL SESSION`.
 
 use command::Command;
+use front::login::ok;
 use route::{Candidate, Explanation, MustSee, Verdict};
+use upstream::candidates;
 use wire::command::Kind;
 use wire::frame::put_message;
 use wire::packet::{self, TextRow};
@@ -26,8 +28,6 @@ use crate::routing::Circumstances;
 use crate::routing::explain::explain;
 use crate::session::facts::places::asked;
 use crate::statement::Ask;
-use front::login::ok;
-use upstream::candidates;
 
 /// `utf8mb4_general_ci`, the collation of all cells.
 const COLLATION: u16 = 45;

@@ -3,6 +3,7 @@
 //! Until then, and if it cannot be asked, the session keeps its connection. In a transaction, and
 //! while the client may ask for warnings, it is asked later.
 
+use upstream::Reply;
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, packet};
 
@@ -14,7 +15,6 @@ use super::links::Links;
 use super::state::SessionState;
 use crate::ending::Ending;
 use crate::state::{Setting, set};
-use upstream::Reply;
 
 /// The types of numbers in definitions of columns: `MYSQL_TYPE_TINY` to `MYSQL_TYPE_DOUBLE`,
 /// `_LONGLONG`, `_INT24`, `_YEAR`, `_NEWDECIMAL`.

@@ -2,6 +2,7 @@
 //! traced.
 
 use command::Command;
+use observe::running::Traced;
 use otlp::Parent;
 use route::Source;
 use wire::command::Kind;
@@ -9,7 +10,6 @@ use wire::command::Kind;
 use super::decided::Decided;
 use super::state::SessionState;
 use crate::worker::Worker;
-use observe::running::Traced;
 
 impl Worker {
     /// The same of a command that is sent with the one before it.

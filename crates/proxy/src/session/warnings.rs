@@ -3,6 +3,8 @@
 //! A server is asked for the warnings of a statement before the session goes on. That leaves them
 //! as they are; how many rows the statement had is what the session knows from its answer.
 
+use observe::running::Warned;
+use session::identity::PLAIN;
 use wire::Codec as _;
 use wire::packet::TextRow;
 use wire::reply::Answer;
@@ -14,8 +16,6 @@ use super::links::Links;
 use super::state::SessionState;
 use crate::control::Control;
 use crate::ending::Ending;
-use observe::running::Warned;
-use session::identity::PLAIN;
 
 /// What is asked. Of a statement that warns of each of its rows the first ones say enough.
 const QUESTION: &[u8] = b"SHOW WARNINGS LIMIT 8";

@@ -5,13 +5,14 @@
 //! hears error 1046. The connection is closed behind the command, and the next one asks for the
 //! schema again, which may be back.
 
+use session::link::Loss;
+use upstream::{AcquireError, Full, Reply, is_about_schema, part};
+
 use super::Session;
 use super::facts::leases::lose_backend;
 use super::links::Links;
 use super::state::{Past, Said, SessionState};
 use crate::ending::Ending;
-use session::link::Loss;
-use upstream::{AcquireError, Full, Reply, is_about_schema, part};
 
 impl Session {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and

@@ -9,12 +9,12 @@
 
 use command::Command;
 use sql::StatementKind;
+use sql::shape::Effects;
+use upstream::{AcquireError, Ahead, Full, part};
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
-
-use sql::shape::Effects;
 
 use super::Session;
 use super::decided::Decided;
@@ -29,7 +29,6 @@ use super::state::{Past, SessionState};
 use super::stop::Stop;
 use crate::ending::Ending;
 use crate::state::without_writer::{Bracket, bracket, is_shown_anywhere};
-use upstream::{AcquireError, Ahead, Full, part};
 
 /// What a `SET` does that every server can do alike. One of `autocommit` commits, but there is no
 /// transaction.

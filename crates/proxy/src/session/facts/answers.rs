@@ -1,5 +1,22 @@
 //! What the query cache has to know of a statement: its key, its tables, what it writes.
 
+use std::rc::Rc;
+
+use cache::{
+    Key, KeyBuilder, Life, Name, NotStored, PROOF_PASSED_ON_MS, Reading as Reads, Refusal, Said, Scope,
+    Validity,
+};
+use command::Command;
+use config::{CacheMode, CacheScope};
+use route::{Cached, Peek, Source, may_quote_names};
+use session::cached::trimmed;
+use session::tier::Tier;
+use session::unjudged::Unseen;
+use sql::Modes;
+use sql::shape::{Effects, SCHEMAS_OF_SERVERS};
+use wire::command::{ExecuteParams, Kind};
+use wire::frame::put_message;
+
 use super::asking::packet_of;
 use crate::routing::{Judged, Reading};
 use crate::session::cached_asked::{Asked, Who, row};
@@ -11,34 +28,6 @@ use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::state::Pin;
 use crate::worker::Worker;
-use cache::Key;
-use cache::KeyBuilder;
-use cache::Life;
-use cache::Name;
-use cache::NotStored;
-use cache::PROOF_PASSED_ON_MS;
-use cache::Reading as Reads;
-use cache::Refusal;
-use cache::Said;
-use cache::Scope;
-use cache::Validity;
-use command::Command;
-use config::CacheMode;
-use config::CacheScope;
-use route::Cached;
-use route::Peek;
-use route::Source;
-use route::may_quote_names;
-use session::cached::trimmed;
-use session::tier::Tier;
-use session::unjudged::Unseen;
-use sql::Modes;
-use sql::shape::Effects;
-use sql::shape::SCHEMAS_OF_SERVERS;
-use std::rc::Rc;
-use wire::command::ExecuteParams;
-use wire::command::Kind;
-use wire::frame::put_message;
 
 /// What is looked for, or why nothing is.
 pub(in crate::session) fn cache_key(

@@ -1,5 +1,18 @@
 //! What the proxy itself asks the server of the connection in use.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+
+use session::identity::PLAIN;
+use tokio::time::{Duration, Instant, timeout};
+use upstream::{Connection, InternalQuery, Reply, internal_query, query};
+use wire::packet::TextRow;
+use wire::reply::Answer;
+use wire::{Codec as _, StatusFlags};
+
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -11,24 +24,6 @@ use crate::session::flight::Flight;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::session::trace::Part;
-use session::identity::PLAIN;
-use std::future::poll_fn;
-use std::pin::pin;
-use std::rc::Rc;
-use std::sync::Arc;
-use std::task::Poll;
-use tokio::time::Duration;
-use tokio::time::Instant;
-use tokio::time::timeout;
-use upstream::Connection;
-use upstream::InternalQuery;
-use upstream::Reply;
-use upstream::internal_query;
-use upstream::query;
-use wire::Codec as _;
-use wire::StatusFlags;
-use wire::packet::TextRow;
-use wire::reply::Answer;
 
 /// The same where the command in the backlog, or the next one, does not need the replies: there
 /// are none if the backend was given up. If a transaction was lost with it, the client hears of

@@ -1,5 +1,16 @@
 //! What is known of a statement that may have an answer in the query cache.
 
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cache::stats::Stats;
+use cache::{Cache, Form, Hit, Joined, Key, Miss, RowCounts, Source, Writing};
+use route::{Route, Tables};
+use session::tier::Tier;
+use tokio::time::Instant;
+use wire::{Capabilities, StatusFlags};
+
 use super::orders::while_waiting;
 use crate::cached::Style;
 use crate::control::Control;
@@ -14,25 +25,6 @@ use crate::session::io::Io;
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::worker::Worker;
-use cache::Cache;
-use cache::Form;
-use cache::Hit;
-use cache::Joined;
-use cache::Key;
-use cache::Miss;
-use cache::RowCounts;
-use cache::Source;
-use cache::Writing;
-use cache::stats::Stats;
-use route::Route;
-use route::Tables;
-use session::tier::Tier;
-use std::pin::pin;
-use std::rc::Rc;
-use std::sync::Arc;
-use tokio::time::Instant;
-use wire::Capabilities;
-use wire::StatusFlags;
 
 /// Writes the answer behind those in the worker's buffer, if the first level has it and it is
 /// this fresh. Returns the numbers of its rows and bytes.

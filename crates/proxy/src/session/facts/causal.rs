@@ -1,5 +1,17 @@
 //! What a statement has to see, and whether the server in use is known to have it.
 
+use std::time::Duration;
+
+use config::CausalReads;
+use route::{Verdict, Writes};
+use session::causal::own::Own;
+use session::causal::question;
+use session::causal::question::Reply;
+use session::causal::tokens::Scope;
+use tokio::time::Instant;
+use upstream::query;
+use wire::reply::Answer;
+
 use super::places::is_at;
 use crate::causal::{is_writer_of, machine};
 use crate::counts::Counter;
@@ -9,17 +21,6 @@ use crate::session::decided::Decided;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::worker::Worker;
-use config::CausalReads;
-use route::Verdict;
-use route::Writes;
-use session::causal::own::Own;
-use session::causal::question;
-use session::causal::question::Reply;
-use session::causal::tokens::Scope;
-use std::time::Duration;
-use tokio::time::Instant;
-use upstream::query;
-use wire::reply::Answer;
 
 /// What the command in the backlog must see, if that matters for where it goes.
 pub(in crate::session) fn has_to_see(

@@ -1,5 +1,18 @@
 //! What a command needs before it can be sent.
 
+use std::rc::Rc;
+
+use command::Command;
+use reply::withhold::Withhold;
+use session::limits::OWN_STATEMENT_BYTES_MAX;
+use session::link::Loss;
+use sql::StatementKind;
+use sql::shape::Effects;
+use upstream::Candidate;
+use wire::command::{Kind, ProcessKill};
+use wire::frame::MessageScanner;
+use wire::{Codec as _, StatusFlags};
+
 use crate::limits::{BATCHED_BYTES_MAX, EXPLAINED_BYTES_MAX};
 use crate::session::decided::Decided;
 use crate::session::facts::causal::is_bound_to;
@@ -12,19 +25,6 @@ use crate::session::state::{Past, SessionState};
 use crate::statement;
 use crate::statement::{Kill, Own};
 use crate::worker::Worker;
-use command::Command;
-use reply::withhold::Withhold;
-use session::limits::OWN_STATEMENT_BYTES_MAX;
-use session::link::Loss;
-use sql::StatementKind;
-use sql::shape::Effects;
-use std::rc::Rc;
-use upstream::Candidate;
-use wire::Codec as _;
-use wire::StatusFlags;
-use wire::command::Kind;
-use wire::command::ProcessKill;
-use wire::frame::MessageScanner;
 
 /// The command that `input` begins with, which was decided about and waits for a connection, if
 /// it may go out together with others.

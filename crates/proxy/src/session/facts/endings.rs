@@ -1,5 +1,10 @@
 //! What a client is told whose session ends, or loses a server.
 
+use session::link::Loss;
+use upstream::{Backend, Progress};
+use wire::frame::HEADER_LEN;
+use wire::{Capabilities, Codec as _, packet};
+
 use crate::counted::note_own_error;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -10,13 +15,6 @@ use crate::session::flight::Flight;
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::sock::garbled;
-use session::link::Loss;
-use upstream::Backend;
-use upstream::Progress;
-use wire::Capabilities;
-use wire::Codec as _;
-use wire::frame::HEADER_LEN;
-use wire::packet;
 
 /// The session ends in an answer. Between two packets of it the client can be told why; within
 /// one, anything said would look like a part of it.

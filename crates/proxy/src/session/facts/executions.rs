@@ -1,5 +1,18 @@
 //! What a command changes for those behind it, and how it is written anew.
 
+use std::future::poll_fn;
+use std::ops::Range;
+use std::sync::Arc;
+use std::task::Poll;
+
+use command::Command;
+use session::change::Change;
+use session::places::Came;
+use sql::shape::Effects;
+use tokio::time::Instant;
+use wire::command::{Kind, STATEMENT_ID};
+use wire::frame::HEADER_LEN;
+
 use super::commands::{NEEDS_LAST_ID, is_own};
 use crate::control::Control;
 use crate::ending::Ending;
@@ -14,18 +27,6 @@ use crate::session::state::prepared::{NO_MODES, Prepared, Preparing};
 use crate::session::state::{Past, SessionState};
 use crate::statement::kill::PreparedKill;
 use crate::worker::Worker;
-use command::Command;
-use session::change::Change;
-use session::places::Came;
-use sql::shape::Effects;
-use std::future::poll_fn;
-use std::ops::Range;
-use std::sync::Arc;
-use std::task::Poll;
-use tokio::time::Instant;
-use wire::command::Kind;
-use wire::command::STATEMENT_ID;
-use wire::frame::HEADER_LEN;
 
 /// Takes note of a command for a prepared statement that is being sent to the backend.
 pub(in crate::session) fn note_prepared(

@@ -1,15 +1,16 @@
 //! Statements that kill or list connections, as they are known before a server has them.
 
+use command::Command;
+use reply::listing::Listing;
+use wire::Capabilities;
+use wire::command::Kind;
+
 use crate::session::flight::Flight;
 use crate::session::state::{Past, SessionState};
 use crate::state::OPTION;
 use crate::statement::kill::PreparedKill;
 use crate::statement::{Kill, Own};
 use crate::worker::Worker;
-use command::Command;
-use reply::listing::Listing;
-use wire::Capabilities;
-use wire::command::Kind;
 
 /// A `KILL` of the session itself, with its id.
 pub(in crate::session) fn own_kill(state: &SessionState, kill: Kill) -> Kill {

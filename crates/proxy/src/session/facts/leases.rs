@@ -1,5 +1,12 @@
 //! Connections that a session gives up, and those that it loses.
 
+use std::task::{Context, Poll};
+
+use session::link::Loss;
+use tokio::task::spawn_local;
+use upstream::{Connection, part};
+use wire::StatusFlags;
+
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -12,13 +19,6 @@ use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::sock::Input;
 use crate::statement::Kill;
-use session::link::Loss;
-use std::task::Context;
-use std::task::Poll;
-use tokio::task::spawn_local;
-use upstream::Connection;
-use upstream::part;
-use wire::StatusFlags;
 
 /// Those to whom the connection in use is promised do not get it, nor can the session keep it
 /// if they have sent something over it: they look for other ones.

@@ -5,6 +5,18 @@
 //! client does not notice: the next statement gets another one. What only that server knows is lost
 //! with it, and the client is told ([`lost`](crate::session::lost)).
 
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use pool::{Explained, Off, Reason, Standing};
+use session::identity::Stranger;
+use tokio::task::spawn_local;
+use upstream::{Backend, Target};
+use wire::Capabilities;
+
 use super::leases::give_up_backend;
 use super::sharing::take_back;
 use crate::control::{Control, Signal};
@@ -21,20 +33,6 @@ use crate::sock::{Input, Sock};
 use crate::statement::Kill;
 use crate::statement::kill::What;
 use crate::worker::Worker;
-use pool::Explained;
-use pool::Off;
-use pool::Reason;
-use pool::Standing;
-use session::identity::Stranger;
-use std::future::poll_fn;
-use std::pin::Pin;
-use std::rc::Rc;
-use std::task::Poll;
-use std::time::Duration;
-use tokio::task::spawn_local;
-use upstream::Backend;
-use upstream::Target;
-use wire::Capabilities;
 
 /// The client may have set how long it may be idle.
 #[cold]

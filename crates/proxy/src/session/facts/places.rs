@@ -1,5 +1,14 @@
 //! Where a session is, and whether a statement may be sent there.
 
+use command::Command;
+use route::AccessMode;
+use session::link::Loss;
+use session::tier::Tier;
+use session::unjudged::Unseen;
+use sql::StatementKind;
+use upstream::{Backend, Found};
+use wire::command::Kind;
+
 use crate::control::Control;
 use crate::routing::Circumstances;
 use crate::session::decided::Decided;
@@ -9,15 +18,6 @@ use crate::session::pipelined::work_at;
 use crate::session::state::SessionState;
 use crate::users::Options;
 use crate::worker::Worker;
-use command::Command;
-use route::AccessMode;
-use session::link::Loss;
-use session::tier::Tier;
-use session::unjudged::Unseen;
-use sql::StatementKind;
-use upstream::Backend;
-use upstream::Found;
-use wire::command::Kind;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
 const ACCESS_MODE: &[u8] = b"access_mode";

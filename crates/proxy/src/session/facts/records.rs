@@ -1,5 +1,22 @@
 //! What is counted, logged, traced and copied of statements.
 
+use std::rc::Rc;
+use std::sync::Arc;
+
+use command::Command;
+use observe::digests::Place;
+use observe::rows::NO_HOSTGROUP;
+use observe::running::{Measured, Paused, Traced};
+use reply::compare::{Compare, Half};
+use route::limits::JUDGED_BYTES_MAX;
+use route::{Account, Branches, Route};
+use sql::StatementKind;
+use tokio::time::Instant;
+use upstream::{Reply, Run};
+use wire::command::Kind;
+use wire::frame::HEADER_LEN;
+use wire::reply::End;
+
 use crate::counted::is_question;
 use crate::counts::Counter;
 use crate::mirror::Copy;
@@ -15,27 +32,6 @@ use crate::session::upload::Upload;
 use crate::state::trackers::told_in;
 use crate::statement::set_use::{SetOf, set_of};
 use crate::worker::Worker;
-use command::Command;
-use observe::digests::Place;
-use observe::rows::NO_HOSTGROUP;
-use observe::running::Measured;
-use observe::running::Paused;
-use observe::running::Traced;
-use reply::compare::Compare;
-use reply::compare::Half;
-use route::Account;
-use route::Branches;
-use route::Route;
-use route::limits::JUDGED_BYTES_MAX;
-use sql::StatementKind;
-use std::rc::Rc;
-use std::sync::Arc;
-use tokio::time::Instant;
-use upstream::Reply;
-use upstream::Run;
-use wire::command::Kind;
-use wire::frame::HEADER_LEN;
-use wire::reply::End;
 
 /// The statement is over.
 pub(in crate::session) fn note_statement_over(worker: &Worker, state: &SessionState, flight: &mut Flight) {

@@ -1,5 +1,10 @@
 //! Replies of the proxy's own, and what the client has not taken yet.
 
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+use wire::frame::{HEADER_LEN, put_message};
+
 use crate::control::Signal;
 use crate::counted::{Ended, note_own_error, note_time};
 use crate::ending::Ending;
@@ -12,11 +17,6 @@ use crate::session::io::Io;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::state::substitute::Counted;
-use std::future::poll_fn;
-use std::task::Context;
-use std::task::Poll;
-use wire::frame::HEADER_LEN;
-use wire::frame::put_message;
 
 pub(in crate::session) async fn flush_client(
     entry: &BookEntry,

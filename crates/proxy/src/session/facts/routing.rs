@@ -1,5 +1,15 @@
 //! What is decided about a command: its orders, its hostgroup, what it needs there.
 
+use command::Command;
+use route::AccessMode;
+use route::limits::JUDGED_BYTES_MAX;
+use session::state::own_connection::told_here;
+use session::unjudged::Unseen;
+use sql::StatementKind;
+use sql::shape::Effects;
+use wire::command::{Kind, LAST_STATEMENT};
+use wire::reply::Answer;
+
 use crate::error::ClientError;
 use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
@@ -10,16 +20,6 @@ use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::session::state::prepared::{Prepared, Preparing};
 use crate::session::tell::explain_text;
-use command::Command;
-use route::AccessMode;
-use route::limits::JUDGED_BYTES_MAX;
-use session::state::own_connection::told_here;
-use session::unjudged::Unseen;
-use sql::StatementKind;
-use sql::shape::Effects;
-use wire::command::Kind;
-use wire::command::LAST_STATEMENT;
-use wire::reply::Answer;
 
 /// Decides where a command for a prepared statement goes.
 pub(in crate::session) fn decide_prepared(

@@ -1,5 +1,10 @@
 //! Connections that sessions share: lending one, taking it back, staying with it.
 
+use session::link::Loss;
+use session::tier::Tier;
+use upstream::{Backend, part};
+use wire::StatusFlags;
+
 use super::leases::lose_backend;
 use crate::control::Control;
 use crate::ending::Ending;
@@ -10,11 +15,6 @@ use crate::session::facts::places::{is_left_behind, shares};
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::state::Pin;
-use session::link::Loss;
-use session::tier::Tier;
-use upstream::Backend;
-use upstream::part;
-use wire::StatusFlags;
 
 /// Before a command: ends the session if a caching proxy is in front, and the session is bound
 /// to a server at which others are not.

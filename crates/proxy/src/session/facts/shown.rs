@@ -1,14 +1,16 @@
 //! What others are shown of a session that waits or answers.
 
+use std::num::NonZeroU64;
+
+use observe::running::Measured;
+use tokio::time::Instant;
+use wire::command::Kind;
+
 use crate::session::entry::BookEntry;
 use crate::session::facts::records::{note_traced_here, note_traced_wait, place_here};
 use crate::session::flight::Flight;
 use crate::session::io::Io;
 use crate::session::state::SessionState;
-use observe::running::Measured;
-use std::num::NonZeroU64;
-use tokio::time::Instant;
-use wire::command::Kind;
 
 /// Counts the command in the backlog, which no server gets.
 pub(in crate::session) fn measure_own(

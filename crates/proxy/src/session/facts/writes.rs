@@ -6,6 +6,13 @@
 //! and counts from before the `COMMIT` is sent. Where it is not known, the write is one to all
 //! tables.
 
+use cache::{Scope, Writing};
+use command::Command;
+use route::StatementPlan;
+use sql::StatementKind;
+use sql::shape::Effects;
+use wire::command::Kind;
+
 use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
 use crate::session::facts::cache::tables_of;
@@ -14,13 +21,6 @@ use crate::session::links::Links;
 use crate::session::relations::defines;
 use crate::session::state::{Past, SessionState};
 use crate::worker::Worker;
-use cache::Scope;
-use cache::Writing;
-use command::Command;
-use route::StatementPlan;
-use sql::StatementKind;
-use sql::shape::Effects;
-use wire::command::Kind;
 
 /// Hashes of the tables that a statement changes; nothing if that is not known.
 pub(in crate::session) fn written(

@@ -1,9 +1,11 @@
 //! A definition that several nodes get, one after the other: recorded before the first is asked.
 
+use observe::running::Measured;
 use planner::plan::Branch;
+use scatter::{Kind as Replied, Relay, Scatter as Replies, Source};
 use shard::Table;
-use wire::packet;
-use wire::{Capabilities, Codec as _};
+use wire::frame::front;
+use wire::{Capabilities, Codec as _, packet};
 
 use super::command::Command;
 use super::facts::{plain_reply, refused_scatter};
@@ -24,10 +26,6 @@ use crate::session::links::Links;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 use crate::state::SCHEMA;
-use observe::running::Measured;
-use scatter::Scatter as Replies;
-use scatter::{Kind as Replied, Relay, Source};
-use wire::frame::front;
 
 /// Errors behind which a server may go on with the statement: the connection to it is lost.
 const IN_DOUBT: [u16; 4] = [1053, 1927, 2013, 9009];

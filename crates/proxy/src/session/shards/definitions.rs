@@ -1,8 +1,10 @@
 //! Learning what sharded tables are: inner sessions ask for their definitions, as the client's
 //! user, when a statement names them.
 
-use planner::define::{Answer, Collations, Known, Reader, TableDefinition, Unreadable, check};
-use planner::define::{collation_statement, table_statement};
+use planner::define::{
+    Answer, Collations, Known, Reader, TableDefinition, Unreadable, check, collation_statement,
+    table_statement,
+};
 use shard::{Layout, Node, Table};
 use sql::parse::Tree;
 use wire::rows::cells;

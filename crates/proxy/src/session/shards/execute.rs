@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use planner::plan::Branch;
 use sql::StatementKind;
 use wire::Codec as _;
 use wire::command::{Kind, StmtExecute, statement_id};
@@ -23,7 +24,6 @@ use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 use crate::state::Settings;
 use crate::worker::Worker;
-use planner::plan::Branch;
 
 impl Session {
     /// A `COM_STMT_PREPARE` is in the backlog.

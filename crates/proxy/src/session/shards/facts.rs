@@ -1,5 +1,20 @@
 //! What a statement over shards needs to know of its session.
 
+use std::task::{Context, Poll};
+
+use planner::merge::{Order, Protocol, Window};
+use planner::plan::{Branch, Counts};
+use planner::seen::Cells;
+use route::StatementPlan;
+use scatter::{Errors, Kind as Replied, Scatter as Replies, What, capabilities_at_shards};
+use sql::Dialect;
+use sql::lexer::Charset;
+use sql::parse::Settings;
+use sql::shape::Effects;
+use wire::StatusFlags;
+use wire::command::Kind;
+use wire::frame::HEADER_LEN;
+
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -16,27 +31,6 @@ use crate::sock::Input;
 use crate::state::Pin;
 use crate::templates::Holds;
 use crate::worker::Worker;
-use planner::merge::Order;
-use planner::merge::Protocol;
-use planner::merge::Window;
-use planner::plan::Branch;
-use planner::plan::Counts;
-use planner::seen::Cells;
-use route::StatementPlan;
-use scatter::Errors;
-use scatter::Kind as Replied;
-use scatter::Scatter as Replies;
-use scatter::What;
-use scatter::capabilities_at_shards;
-use sql::Dialect;
-use sql::lexer::Charset;
-use sql::parse::Settings;
-use sql::shape::Effects;
-use std::task::Context;
-use std::task::Poll;
-use wire::StatusFlags;
-use wire::command::Kind;
-use wire::frame::HEADER_LEN;
 
 /// An error as a payload for the client.
 pub(in crate::session) fn payload_of(state: &SessionState, error: &ClientError) -> Vec<u8> {

@@ -1,6 +1,7 @@
 //! `COM_FIELD_LIST` of sharded tables: the columns of a table, with their defaults.
 
 use planner::seen::{Names, node};
+use scatter::logical;
 use shard::Node;
 use wire::command::{FieldList, Kind};
 use wire::frame::{Packet, Packets, put_message};
@@ -14,7 +15,6 @@ use crate::session::io::Io;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 use crate::worker::Worker;
-use scatter::logical;
 
 /// A statement that leaves nothing.
 const NOTHING: &[u8] = b"DO 0";

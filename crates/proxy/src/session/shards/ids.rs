@@ -7,9 +7,9 @@ use planner::plan::{Ids, Wanted};
 use shard::sequence::store;
 use shard::{Layout, SequenceKind, Table};
 use tokio::time::{Instant, timeout_at};
-use wire::packet;
+use wire::frame::front;
 use wire::rows::first_cell;
-use wire::{Capabilities, Codec as _};
+use wire::{Capabilities, Codec as _, packet};
 
 use super::inner::take_inner_at;
 use crate::clock::unix_ms;
@@ -20,7 +20,6 @@ use crate::sequences::{Question, Taken};
 use crate::session::entry::BookEntry;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
-use wire::frame::front;
 
 /// Which of the sessions at a hostgroup asks counters: none that runs statements of the client.
 const SLOT: usize = usize::MAX;

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use net::sock::memory::{End, pair};
 use route::Caller;
+use scatter::capabilities_at_shards;
 use session::causal::own::Own;
 use tokio::io::{AsyncRead, ReadBuf};
 use wire::command::Kind;
@@ -25,7 +26,6 @@ use crate::session::{Session, end_of};
 use crate::sock::Sock;
 use crate::state::Settings;
 use crate::worker::Worker;
-use scatter::capabilities_at_shards;
 
 /// Bytes that an inner session has said and that were not read yet.
 pub(super) const BUFFER_BYTES: usize = 64 * 1024;

@@ -9,7 +9,8 @@ use observe::running::Measured;
 use planner::limits::CHANGED_ROWS_MAX;
 use planner::merge::Protocol;
 use planner::plan::{Branch, Counts, KeysFirst, Limited};
-use wire::frame::Packet;
+use scatter::{Relay, Scatter as Replies, Source, capabilities_at_shards};
+use wire::frame::{Packet, front};
 use wire::packet::{Cells, Ok as OkPacket};
 use wire::reply::End;
 use wire::rows::Rows;
@@ -34,9 +35,6 @@ use crate::session::io::Io;
 use crate::session::links::Links;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
-use scatter::Scatter as Replies;
-use scatter::{Relay, Source, capabilities_at_shards};
-use wire::frame::front;
 
 /// Why the first rows are not changed.
 type Refused = Vec<u8>;

@@ -16,14 +16,21 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use feeds::Feeds;
+use file::File;
 use observe::running::Measured;
 use planner::load::Format;
 use planner::plan::{Counts, Load};
+use scatter::{Relay, Scatter as Replies};
+use splitting::Splitting;
 use upstream::limits::FILLS_PER_TURN;
 use wire::command::Kind;
 use wire::rows::first_cell;
 
 use super::command::Command;
+use super::facts::{depends_on_time, has_one_connection, poll_killed, refused_scatter, what};
+use super::gated::pass_gates;
+use super::ids::raise_ids;
 use super::many::{Ended, add_branches};
 use super::moment::Moment;
 use super::relaying::{relay_runs, wait_for_parts};
@@ -34,24 +41,15 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
 use crate::session::Session;
-use crate::session::phase::Phase;
-use scatter::Relay;
-use scatter::Scatter as Replies;
-
-use super::facts::{depends_on_time, has_one_connection, poll_killed, refused_scatter, what};
-use super::gated::pass_gates;
-use super::ids::raise_ids;
 use crate::session::entry::BookEntry;
 use crate::session::facts::endings::{interrupted, unreadable};
 use crate::session::facts::replies::reply_error;
 use crate::session::io::Io;
 use crate::session::links::Links;
+use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 use crate::sock::Sock;
 use crate::worker::Worker;
-use feeds::Feeds;
-use file::File;
-use splitting::Splitting;
 
 /// Asks for the character set of files whose statement names none.
 const CHARSET: &[u8] = b"SELECT @@character_set_database";

@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 use net::sock::memory::pair;
 use observe::running::Measured;
 use planner::plan::{Branch, Counts};
+use scatter::{Over, Relay, Scatter as Replies, Source};
 use wire::reply::End;
 
 use super::super::links::Links;
@@ -37,8 +38,6 @@ use crate::session::io::Io;
 use crate::session::phase::Phase;
 use crate::sock::Sock;
 use crate::worker::Worker;
-use scatter::Scatter as Replies;
-use scatter::{Over, Relay, Source};
 
 /// How a statement over several shards has ended.
 pub(super) struct Ended {

@@ -8,11 +8,10 @@ use planner::plan::{Asked, Branch, Limited, Load, Plan, Request, Template, Wante
 use planner::seen::{Asker, Cells, Seen};
 use route::StatementPlan;
 use shard::{Layout, TableKind};
-use sql::Dialect;
 use sql::lexer::Charset;
 use sql::parse::{Settings, Tree};
 use sql::shape::Effects;
-use sql::{Modes, StatementKind};
+use sql::{Dialect, Modes, StatementKind};
 
 use super::super::links::Links;
 use super::super::state::SessionState;

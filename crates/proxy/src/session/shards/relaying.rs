@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use scatter::{Over, Relay};
+
 use super::facts::{poll_ended, poll_killed};
 use super::runners::{Lead, Run, Runners, poll_all};
 use crate::control::Control;
@@ -13,7 +15,6 @@ use crate::session::entry::BookEntry;
 use crate::session::io::Io;
 use crate::session::state::SessionState;
 use crate::sock::Sock;
-use scatter::{Over, Relay};
 
 /// Runs what the runners have got, until the client has its reply and all shards have ended
 /// theirs.

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use scatter::{Scatter as Replies, Source};
 use session::committed::{Part, Place, Verdict, verdict};
 use wire::Capabilities;
 use wire::frame::put_message;
@@ -20,8 +21,6 @@ use crate::error::{ClientError, Gone};
 use crate::session::facts::leases::{look_at_server, lose_backend_for};
 use crate::session::io::Io;
 use crate::sock::Sock;
-use scatter::Scatter as Replies;
-use scatter::Source;
 
 /// What inner sessions are asked.
 const QUESTION: &[u8] = b"SHOW WARNINGS";

@@ -11,6 +11,7 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use config::ShardTransactions;
+use front::login::ok;
 use route::StatementPlan;
 use session::committed::{self, Part, Verdict, verdict};
 use sql::StatementKind;
@@ -38,7 +39,6 @@ use crate::session::without_writer::may_begin_later;
 use crate::state::Pin;
 use crate::state::without_writer::{Bracket, bracket};
 use crate::worker::Worker;
-use front::login::ok;
 
 /// What the home says of its part that is rolled back since another one was: error 1213.
 const ROLLED_BACK: [u8; 3] = [0xff, 0xbd, 0x04];

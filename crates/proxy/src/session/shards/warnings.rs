@@ -2,6 +2,7 @@
 //! the statement is committed: they are read before, and told to a client that asks for them.
 
 use planner::plan::Counts;
+use scatter::{Over, capabilities_at_shards, row_of, with_rows};
 use wire::frame::put_message;
 use wire::packet::{self, Column, TextRow};
 use wire::reply::End;
@@ -18,7 +19,6 @@ use crate::session::facts::replies::write_to_client;
 use crate::session::facts::shown::begin_own;
 use crate::session::phase::Phase;
 use crate::worker::Worker;
-use scatter::{Over, capabilities_at_shards, row_of, with_rows};
 
 /// `MYSQL_TYPE_LONGLONG`, of counts.
 const LONGLONG: u8 = 8;

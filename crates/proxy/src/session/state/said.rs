@@ -1,8 +1,9 @@
 //! Settings as commands.
 
+use upstream::Purpose;
+
 use crate::state::gtids::TRACK_GTIDS;
 use crate::state::{OPTION, SCHEMA, Setting};
-use upstream::Purpose;
 
 /// A setting as a command.
 #[derive(Debug)]

@@ -4,6 +4,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use session::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
+use session::link::LinkState;
+use session::ran::Ran;
+use session::unjudged::{CODE, Calls, Unjudged, is_of_code};
 use sql::shape::Effects;
 use sql::{Dialect, StatementKind};
 use wire::reply::{End, Outcome};
@@ -14,10 +18,6 @@ use crate::interning::{Beginning, caller, with_first};
 use crate::state::gtids::{Gtids, TRACK_GTIDS, Tracking, names_last_gtid, replaces_tracked};
 use crate::state::tracked::Tracked;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
-use session::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
-use session::link::LinkState;
-use session::ran::Ran;
-use session::unjudged::{CODE, Calls, Unjudged, is_of_code};
 
 /// A statement is none; of one that runs stored code this may be said of what that has run.
 const ER_PARSE_ERROR: u16 = 1064;

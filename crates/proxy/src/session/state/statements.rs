@@ -2,13 +2,13 @@
 
 use command::Command;
 use route::StatementPlan;
+use session::change::Change;
+use session::link::LinkState;
 use wire::command::{ExecuteParams, Kind};
 
 use super::{Past, SessionState};
 use crate::routing::plan::may_begin_with_load;
 use crate::state::typed::Typed;
-use session::change::Change;
-use session::link::LinkState;
 
 impl SessionState {
     /// The text of the statement that a command names, as far as it is kept.

@@ -2,12 +2,12 @@
 
 use std::task::{Context, Poll};
 
+use scatter::Scatter as Replies;
 use wire::frame::{HEADER_LEN, Header, put_message};
 use wire::packet::LocalInfile;
 
 use crate::limits::LOAD_SHARD_BYTES_MAX;
 use crate::sock::Sock;
-use scatter::Scatter as Replies;
 
 /// Bytes of a packet for a shard, but for longer lines.
 const PACKET_BYTES: usize = 16 * 1024;

@@ -2,17 +2,17 @@
 
 use std::rc::Rc;
 
-use wire::command::ExecuteParams;
-use wire::{Capabilities, reply};
-
-use super::Preparing;
-use crate::state::typed::{Type, Typed};
 use session::definitions::Definitions;
 use session::homes::Freedom;
 use session::link::LinkState;
 use session::places::Place;
 use upstream::Origin;
 use upstream::ledger::{Entry, Opened};
+use wire::command::ExecuteParams;
+use wire::{Capabilities, reply};
+
+use super::Preparing;
+use crate::state::typed::{Type, Typed};
 
 /// A prepared statement.
 #[derive(Debug)]
