@@ -15,7 +15,7 @@ use super::facts::endings::{pause_or_end, told_if};
 use super::facts::leases::{break_off, was_reset};
 use super::facts::orders::{note_own_limit, obey};
 use super::facts::places::go_on;
-use super::facts::replies::{flush_client, poll_flush_client};
+use super::facts::replies::poll_flush_client;
 use super::file::relay_file;
 use super::flight::Flight;
 use super::io::Io;
@@ -78,7 +78,13 @@ impl Session {
                 tokio::task::yield_now().await;
             }
         };
-        flush_client(&self.entry, &mut self.io, &mut self.state, &mut self.links).await?;
+        poll_fn(|cx| {
+            // One reference in the future of a client, not one for each part.
+            let this = &mut *self;
+            obey(&this.entry, &mut this.state, &mut this.links, true)?;
+            poll_flush_client(&this.entry, &mut this.io, cx)
+        })
+        .await?;
         self.state.trace(|trace| trace.answered(Instant::now().into_std()));
         let link = self.links.connection_mut();
         let changes = self.flight.is_changing();

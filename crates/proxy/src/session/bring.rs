@@ -46,7 +46,7 @@ impl Session {
             // Its cursor and its values are elsewhere, and end with the statement there.
             if let Some(all) = self.state.prepared.as_mut().filter(|_| is_at_home) {
                 all.leave_home(id, home);
-                close_at(&self.entry, &mut self.state, &mut self.links, home, serial).await?;
+                Box::pin(close_at(&self.entry, &mut self.state, &mut self.links, home, serial)).await?;
             }
             return Err(self.reset_nothing(kind, id).await.into());
         }
@@ -62,7 +62,7 @@ impl Session {
         let reads_last =
             kind == Kind::StmtExecute && prepared.what.plan.effects.intersects(Effects::READS_LAST);
         if is_of_no_use(&self.state, &self.links, id, prepared, (reads_last, has_parts)) {
-            close_here(&self.entry, &mut self.state, &mut self.links, id).await?;
+            Box::pin(close_here(&self.entry, &mut self.state, &mut self.links, id)).await?;
         }
         let mut parts = self.state.take_parts(kind, id);
         let known_as = match self.statement_here(kind, id, has_parts).await? {
@@ -117,7 +117,7 @@ impl Session {
                 return Ok(Ok(known_as));
             }
         }
-        prepare_again(&self.entry, &mut self.state, &mut self.links, &mut self.flight, id).await
+        Box::pin(prepare_again(&self.entry, &mut self.state, &mut self.links, &mut self.flight, id)).await
     }
 
     /// The statement of the command in the backlog could not be prepared at the backend in use. The

@@ -66,7 +66,7 @@ impl Session {
             drop(room);
         }
         if decided.next == Next::Commit {
-            self.commit_first(kind).await?;
+            Box::pin(self.commit_first(kind)).await?;
             return Ok(self.next_phase());
         }
         // What is sent once more has its places, and was delayed.
@@ -136,11 +136,11 @@ impl Session {
                 Box::pin(prepare_before(&self.entry, &mut self.state, &mut self.links, &mut self.flight))
                     .await?
         {
-            return Err(self.set_up_failed(kind, &error, decided).await);
+            return Err(Box::pin(self.set_up_failed(kind, &error, decided)).await);
         }
         self.check_connected(kind, decided).await?;
         if self.links.needs_last_result(&self.state, decided) {
-            self.tell_last_result(kind).await?;
+            Box::pin(self.tell_last_result(kind)).await?;
             self.check_connected(kind, decided).await?;
         }
         if kind.names_statement() {
@@ -164,7 +164,7 @@ impl Session {
             return Ok(());
         }
         if let Some(error) = self.state.transaction.rolled_back.take() {
-            return Err(self.set_up_failed(kind, &error, decided).await);
+            return Err(Box::pin(self.set_up_failed(kind, &error, decided)).await);
         }
         self.flight.tries_again(decided);
         Err(Stop::Elsewhere)

@@ -84,7 +84,8 @@ impl Session {
         }
         let is_in_none = is_borrowed && self.state.lacks_schema();
         if self.links.applied() != self.state.version() || is_in_none {
-            return say_settings(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await;
+            return Box::pin(say_settings(&self.entry, &mut self.state, &mut self.links, &mut self.flight))
+                .await;
         }
         if !is_borrowed && self.links.has_setup() && self.flight.ahead != Ahead::All {
             // It was for a command that was not sent.
