@@ -74,6 +74,7 @@ use ::command::is_about_transactions;
 use command::Command;
 pub(crate) use defining::error_text;
 use inner::Inner;
+use lost::was_rolled_back;
 pub(crate) use naming::shard_hint;
 use plan::Way;
 use prepared::names_one;
@@ -158,9 +159,12 @@ impl Session {
             return Ok(self.links.stay_home());
         }
         let way = self.way_of(command).await?;
-        if !matches!(way, Way::Home | Way::Refused(_)) {
-            // Shards do not come into a transaction that an error has ended at home.
-            self.was_rolled_back().await?;
+        if way.enters_shards() {
+            // They do not come into a transaction that an error has ended at home.
+            was_rolled_back(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
+            if self.state.transaction.rolled_back.is_some() {
+                return Ok(self.links.stay_home());
+            }
         }
         match way {
             Way::Home => self.run_at_home(command).await,

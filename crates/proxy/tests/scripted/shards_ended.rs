@@ -78,6 +78,38 @@ fn c08_no_shard_comes_into_a_transaction_that_a_timeout_has_ended_at_home() {
     });
 }
 
+/// The server is asked whether its transaction is open, and closes.
+#[test]
+fn c14_a_home_that_is_lost_at_the_question_for_its_transaction_is_told() {
+    for statements in [&["BEGIN", "DO 1"][..], &["BEGIN", "DO 1", "SELECT id FROM t WHERE id = 2"]] {
+        play(async || {
+            let (_stage, world, mut client) = scene().await;
+            ok(&mut client, statements).await;
+            world.fails("home", "DO 2", Fault::Late);
+            refused(&mut client, "DO 2", 1205).await;
+            world.fails("home", "COM_PING", Fault::Closes);
+            world.take();
+            rolled_back(&mut client, "DELETE FROM t").await;
+            assert!(world.take().iter().all(|text| !text.ends_with("DELETE FROM t")));
+            ok(&mut client, &["DELETE FROM t"]).await;
+        });
+    }
+}
+
+/// The question sets it to 0 at the server.
+#[test]
+fn c06_row_count_behind_an_error_is_that_of_the_error() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["BEGIN", "INSERT INTO t (id) VALUES (2)", "DO 1"]).await;
+        world.fails("home", "DO 2", Fault::Late);
+        refused(&mut client, "DO 2", 1205).await;
+        world.take();
+        ok(&mut client, &["SELECT ROW_COUNT()"]).await;
+        assert_eq!(at(&world, "home"), ["SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`"]);
+    });
+}
+
 /// The table `db.t`, in two parts at the server `a`.
 fn two_tables() -> Layout {
     let node = |table: &str| Node { hostgroup: 1, schema: "db".to_owned(), table: table.to_owned() };

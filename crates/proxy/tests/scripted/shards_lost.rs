@@ -80,6 +80,9 @@ async fn converse(world: Rc<World>, name: String, end: End) {
             world.statements.borrow_mut().push(format!("{name}: {text}"));
         }
         if command == [Kind::Ping as u8] {
+            if world.fault_at(&name, "COM_PING") == Some(Fault::Closes) {
+                return;
+            }
             server.ok().await;
             continue;
         }

@@ -3,9 +3,14 @@
 
 use std::sync::Arc;
 
+use session::ran::Ran;
 use wire::command::Kind;
-use wire::frame::put_message;
+use wire::reply::Answer;
 
+use super::super::entry::BookEntry;
+use super::super::flight::Flight;
+use super::super::links::Links;
+use super::super::segments::settle;
 use super::facts::has_one_connection;
 use super::inner::Inner;
 use super::role::{Part, Role};
@@ -13,8 +18,9 @@ use super::transaction::roll_back_at_shards;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
+use crate::session::facts::asking::ask_besides;
 use crate::session::facts::leases::look_at_server;
-use crate::session::state::Past;
+use crate::session::state::{Past, SessionState};
 
 impl Role {
     /// Inner sessions, if the session has any.
@@ -36,12 +42,18 @@ impl Session {
         if self.links.away.role.has_transaction() {
             // What a server has closed since then is lost, too.
             look_at_server(&self.entry, &mut self.state, &mut self.links)?;
-            is_over_at_home = self.was_rolled_back().await?;
+            is_over_at_home =
+                was_rolled_back(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
+            if self.state.transaction.rolled_back.is_some() {
+                // Home was lost: what is open at shards ends with it.
+                return Ok(());
+            }
             for inner in
                 self.links.away.role.inner_sessions().iter_mut().filter(|one| one.is_in_transaction())
             {
-                look_at_server(&inner.session.entry, &mut inner.session.state, &mut inner.session.links)?;
-                is_over |= inner.session.was_rolled_back().await?;
+                let Session { entry, state, links, flight, .. } = &mut *inner.session;
+                look_at_server(entry, state, links)?;
+                is_over |= was_rolled_back(entry, state, links, flight).await?;
             }
         }
         let inner = self.links.away.role.inner_sessions().iter_mut();
@@ -65,20 +77,6 @@ impl Session {
             }
             None => Ok(()),
         }
-    }
-
-    /// Behind an error, which tells nothing of the transaction: asks the server whether that is
-    /// still open. Whether the error has ended it, as far as the server tells. `COM_PING` leaves
-    /// all else there as it is.
-    pub(super) async fn was_rolled_back(&mut self) -> Result<bool, Ending> {
-        let is_open = self.state.in_transaction() && !self.state.begins_later();
-        if !is_open || !self.state.past.contains(Past::UNSURE) {
-            return Ok(false);
-        }
-        let mut packet = Vec::new();
-        put_message(&mut packet, 0, &[Kind::Ping as u8]);
-        self.ask_packet(packet).await?;
-        Ok(!self.state.in_transaction() || self.state.past.contains(Past::UNSURE))
     }
 
     /// Ends a transaction everywhere that is open at shards, if tables are elsewhere by the layout
@@ -107,4 +105,34 @@ impl Session {
         self.state.transaction.rolled_back = Some(Box::new(error));
         Ok(())
     }
+}
+
+/// Behind an error, which tells nothing of the transaction: asks the server whether that is still
+/// open. Whether the error has ended it, as far as the server tells. `COM_PING` leaves there what
+/// the client may ask about; a server that is lost with it is told as a lost transaction.
+pub(super) async fn was_rolled_back(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+    flight: &mut Flight,
+) -> Result<bool, Ending> {
+    let is_open = state.in_transaction() && !state.begins_later() && links.in_use.is_some();
+    if !is_open || !state.past.contains(Past::UNSURE) {
+        return Ok(false);
+    }
+    links.note_ran(state);
+    let (changed, has_own_warnings) = (state.last.counted.changed, links.has_own_warnings());
+    let ping = (vec![Kind::Ping as u8], Answer::Single);
+    let replies = ask_besides(entry, state, links, flight, &[ping]).await?;
+    if let Some(link) = links.connection_mut() {
+        link.set_own_warnings(has_own_warnings);
+    }
+    if let Some(reply) = replies.first() {
+        settle(state, flight, reply.outcome, links.connection_mut());
+    }
+    flight.end_try();
+    // It is no statement that the client may ask about.
+    (state.last.ran, state.last.counted.changed) = (Ran::default(), changed);
+    state.last.hide_changed();
+    Ok(!state.in_transaction())
 }

@@ -74,6 +74,13 @@ pub(super) enum Way {
     Refused(ClientError),
 }
 
+impl Way {
+    /// Whether shards run the statement, in the transaction if one is open.
+    pub(super) const fn enters_shards(&self) -> bool {
+        matches!(self, Self::One { .. } | Self::Many(_) | Self::Limited(..) | Self::Load(..))
+    }
+}
+
 impl Session {
     /// Where the statement of a command goes.
     pub(super) async fn way_of(&mut self, command: &Command) -> Result<Way, Ending> {
