@@ -349,7 +349,7 @@ impl Control {
         self.note_transaction(now, in_transaction);
     }
 
-    /// The same of a client that does not go on with a command, or with its answer.
+    /// Says that the client does not go on with a command, or with its answer, since `now`.
     pub(crate) fn set_slow(&self, now: Instant) {
         self.activity.set(Activity::Slow(now));
     }

@@ -14,7 +14,7 @@ use super::entry::BookEntry;
 use super::facts::endings::{pause_or_end, told_if};
 use super::facts::leases::{break_off, was_reset};
 use super::facts::orders::{note_own_limit, obey};
-use super::facts::places::go_on;
+use super::facts::places::{go_on, has_transaction};
 use super::facts::replies::poll_flush_client;
 use super::file::relay_file;
 use super::flight::Flight;
@@ -41,6 +41,9 @@ impl Session {
         self.entry.control.begin_statement();
         self.relay_answer(seq).await?;
         while go_on(&self.entry.control, &mut self.state, &mut self.links) {
+            // A client that is slow with the next answer may be in a transaction by now.
+            let is_open = has_transaction(&self.state, &self.links);
+            self.entry.control.note_transaction(self.entry.worker.now(), is_open);
             self.relay_answer(1).await?;
         }
         if let Some(backend) = &self.links.in_use {

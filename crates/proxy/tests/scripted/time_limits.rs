@@ -190,6 +190,30 @@ fn a_client_that_reads_slowly_is_not_idle_by_its_own_limit() {
 }
 
 #[test]
+fn a_client_that_reads_slowly_in_a_transaction_that_it_has_just_begun_has_its_limit() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        let texts = ["\x03BEGIN", "\x03SELECT much"].map(str::as_bytes);
+        client.send_bytes(&texts.map(|text| messages(0, &[text])).concat()).await;
+        server.expect_query("BEGIN").await;
+        server.status |= StatusFlags::IN_TRANSACTION;
+        server.ok().await;
+        server.expect_query("SELECT much").await;
+        client.packets().expect_seq(1);
+        client.expect_ok().await;
+        let cell = "x".repeat(1 << 20);
+        let rows = [&[Some(&*cell)][..]];
+        let reads = async {
+            // Longer than a client may be idle outside of transactions.
+            sleep(secs(9)).await;
+            client.packets().expect_seq(1);
+            client.expect_rows(&[&[Some(&cell)]]).await;
+        };
+        tokio::join!(server.rows(&["much"], &rows), reads);
+    });
+}
+
+#[test]
 fn a_statement_may_take_longer_than_a_client_may_be_idle() {
     play(async || {
         let (_stage, mut client, mut server) = session().await;
