@@ -95,6 +95,12 @@ impl Session {
         hostgroup: u32,
         full: Full,
     ) -> Result<Result<bool, AcquireError>, Ending> {
+        let in_line = self.flight.as_mut().and_then(|flight| flight.in_line.take());
+        let in_line = in_line.filter(|line| line.hostgroup == hostgroup);
+        if in_line.as_ref().is_some_and(|line| line.is_killed) {
+            self.entry.end_running(&self.links);
+            return Ok(Err(AcquireError::Proxy(ClientError::Interrupted)));
+        }
         let lacks_schema = self.state.lacks_schema();
         let is_elsewhere = self.state.identity.account.schema.as_deref() != Some(self.state.caller.schema());
         let logs_in_without = lacks_schema || is_elsewhere && self.links.away.is_admitted;
@@ -107,12 +113,6 @@ impl Session {
             connecting.set(connecting.get() + begun.elapsed());
             opened
         };
-        let in_line = self.flight.as_mut().and_then(|flight| flight.in_line.take());
-        let in_line = in_line.filter(|line| line.hostgroup == hostgroup);
-        if in_line.as_ref().is_some_and(|line| line.is_killed) {
-            self.entry.end_running(&self.links);
-            return Ok(Err(AcquireError::Proxy(ClientError::Interrupted)));
-        }
         let begun = Instant::now();
         if !in_line.as_ref().is_some_and(|line| line.has_stood()) {
             show_waiting(&self.entry, &self.io, &self.state, &self.flight);
