@@ -33,7 +33,7 @@ use super::gated::pass_gates;
 use super::ids::raise_ids;
 use super::many::{Ended, add_branches};
 use super::moment::Moment;
-use super::relaying::{relay_runs, wait_for_parts};
+use super::relaying::{pass_recall, relay_runs, wait_for_parts};
 use super::runners::{Run, Runners, Unit, poll_all};
 use super::scattered::{Scattered, has_twins};
 use crate::control::Control;
@@ -160,7 +160,11 @@ impl Session {
                 }
                 other => {
                     drop(sockets);
-                    poll_fn(|cx| if poll_all(&mut runs, cx) { Poll::Pending } else { Poll::Ready(()) }).await;
+                    poll_fn(|cx| {
+                        pass_recall(&self.entry.control, &controls);
+                        if poll_all(&mut runs, cx) { Poll::Pending } else { Poll::Ready(()) }
+                    })
+                    .await;
                     other?
                 }
             };
@@ -221,6 +225,7 @@ async fn split_file(
     controls: &[Rc<Control>],
 ) -> Result<bool, Ending> {
     let uploaded = poll_fn(|cx| {
+        pass_recall(&entry.control, controls);
         poll_all(runs, cx);
         if poll_killed(&entry.control, io, state, cx)? {
             loading.is_killed = true;

@@ -47,13 +47,8 @@ pub(super) async fn relay_runs(
     let worker = Rc::clone(&entry.worker);
     // How the statement ends: nothing as long as the client has no reply.
     let mut ended: Option<Result<(), Ending>> = None;
-    let mut is_recalled = false;
     poll_fn(|cx| {
-        if entry.control.is_recalled() && !std::mem::replace(&mut is_recalled, true) {
-            for control in controls {
-                control.recall();
-            }
-        }
+        pass_recall(&entry.control, controls);
         let is_running = poll_all(runs, cx);
         if ended.is_none() {
             ended = poll_stop(&entry.control, io, state, cx, controls).err().map(Err);
@@ -90,13 +85,8 @@ pub(super) async fn wait_for_parts<T>(
     controls: &[Rc<Control>],
     mut parts: Pin<&mut impl Future<Output = T>>,
 ) -> Result<T, Ending> {
-    let mut is_recalled = false;
     poll_fn(|cx| {
-        if control.is_recalled() && !std::mem::replace(&mut is_recalled, true) {
-            for control in controls {
-                control.recall();
-            }
-        }
+        pass_recall(control, controls);
         match parts.as_mut().poll(cx) {
             Poll::Ready(done) => Poll::Ready(Ok(done)),
             Poll::Pending => {
@@ -105,6 +95,13 @@ pub(super) async fn wait_for_parts<T>(
         }
     })
     .await
+}
+
+/// Servers were switched off: what runs at shards is to look whether it is at one of them.
+pub(super) fn pass_recall(control: &Control, parts: &[Rc<Control>]) {
+    if control.is_recalled() {
+        parts.iter().filter(|part| !part.is_recalled()).for_each(|part| part.recall());
+    }
 }
 
 /// Does what others want of a scattered statement: to be killed, each shard kills its part, or
