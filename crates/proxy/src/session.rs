@@ -18,6 +18,7 @@
 //! - [`route`]: where a command goes, [`switch`]: getting there;
 //! - [`facts`]: functions over the parts that they name, which decide, note and ask; most of what
 //!   is here calls them; [`entry`]: where the session runs;
+//! - [`cx`]: what runs a command;
 //! - [`correction`](mod@correction): statements that make servers tell an error;
 //! - [`decided`]: what was decided about a command;
 //! - [`shards`]: statements over tables that are split over servers;
@@ -75,6 +76,7 @@ mod change_user;
 mod close;
 mod command;
 mod correction;
+mod cx;
 mod decided;
 mod digest;
 mod entry;
@@ -132,9 +134,11 @@ mod warnings;
 mod without_schema;
 mod without_writer;
 
+use cx::{Cx, Leg};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
+use upstream::Copied;
 
 use cached_tables::learn_tables;
 use command::poll_upload;
@@ -146,7 +150,6 @@ use facts::places::{has_transaction, is_fast_forward};
 use facts::records::note_statement_over;
 use facts::replies::flush_client;
 use facts::sharing::may_ask_what_is_set;
-use flight::Flight;
 use front::login::LoggedIn;
 use io::Io;
 use kept_error::keep_error;
@@ -158,7 +161,6 @@ use routines::judge_routines;
 use session::identity::Identity;
 use state::{Past, SessionState};
 use told::ask_what_is_set;
-use upstream::{Backend, Copied};
 use warnings::log_warnings;
 use wire::reply::Answer;
 
@@ -181,9 +183,7 @@ type Rare<'a> = Pin<Box<dyn Future<Output = Result<Phase, Ending>> + 'a>>;
 pub(crate) struct Session {
     entry: BookEntry,
     io: Io,
-    links: Links,
-    state: Box<SessionState>,
-    flight: Flight,
+    home: Leg,
 }
 
 /// The beginning of a session.
@@ -213,14 +213,8 @@ impl Session {
             state.begin_at(backend.connection());
         }
         let entry = BookEntry { worker, control, flights };
-        Self::of(entry, Io::new(client, backlog), state, backend)
-    }
-
-    /// A session that has this much.
-    fn of(entry: BookEntry, io: Io, state: Box<SessionState>, backend: Option<Backend>) -> Self {
-        let links = Links::new(entry.worker.interned.pool_key(&state.identity), backend);
-        let flight = Flight::new(Rc::clone(&entry.flights));
-        Self { entry, io, links, state, flight }
+        let home = Leg::new(&entry, state, backend);
+        Self { entry, io: Io::new(client, backlog), home }
     }
 
     /// What is left when the session is over. The backend goes first, and waits for no goodbye.
@@ -231,17 +225,17 @@ impl Session {
     /// Runs commands until one side ends the session.
     pub(crate) async fn run(&mut self) -> Ending {
         audit::note(&self.entry.worker.front, &*self.entry.control, AuditEvent::ConnectOk(Port::Traffic));
-        let first = if is_fast_forward(&self.entry.worker, &self.state) {
+        let first = if is_fast_forward(&self.entry.worker, &self.home.state) {
             Phase::FastForward
         } else {
             Phase::Reading
         };
-        let mut ending = match self.run_phases(first).await {
-            Ok(()) => broken("a session that stops for its client"),
-            Err(ending) => end_of(&self.entry, &mut self.io, &self.state, &mut self.links, ending).await,
-        };
-        if self.trade_back() {
-            ending = end_of(&self.entry, &mut self.io, &self.state, &mut self.links, ending).await;
+        let mut ending = self.run_phases(first).await;
+        let cx = self.cx();
+        ending = end_of(cx.entry, cx.io, cx.state, cx.links, ending).await;
+        if self.come_home() {
+            let cx = self.cx();
+            ending = end_of(cx.entry, cx.io, cx.state, cx.links, ending).await;
         }
         if let Ending::Broken(broken) = &ending {
             broken.note(&self.entry.worker.counts);
@@ -250,36 +244,70 @@ impl Session {
         ending
     }
 
-    /// The life of commands: each phase returns the next one. An inner session returns when it has
-    /// run the command that it was given.
-    async fn run_phases(&mut self, mut phase: Phase) -> Result<(), Ending> {
+    /// The life of commands: each phase returns the next one. What it comes to in the end.
+    async fn run_phases(&mut self, mut phase: Phase) -> Ending {
         loop {
-            phase = match phase {
-                Phase::Reading
-                    if self.links.away.role.is_inner()
-                        && (self.io.backlog.is_empty() || self.io.is_behind_file) =>
-                {
-                    if !self.trade_back() {
-                        return Ok(());
-                    }
-                    // What has taken its place was an inner one when the command ended.
-                    self.entry
-                        .control
-                        .set_idle(self.entry.worker.now(), has_transaction(&self.state, &self.links));
-                    Phase::Reading
-                }
-                Phase::Reading if self.entry.control.has_own_limit() => Box::pin(self.read_in_time()).await?,
+            if matches!(phase, Phase::Reading) && self.io.is_over_once() && self.come_home() {
+                let is_open = has_transaction(&self.home.state, &self.home.links);
+                self.entry.control.set_idle(self.entry.worker.now(), is_open);
+            }
+            let next = match phase {
                 // Polled in place: an idle session has none of their state.
-                Phase::Reading => poll_fn(|cx| self.poll_command(cx)).await?,
-                Phase::InLine => poll_fn(|cx| self.poll_line(cx)).await?,
-                Phase::Sending(kind) => poll_fn(|cx| self.poll_prepared(cx, kind)).await?,
-                Phase::Relaying(seq) => {
-                    self.relay_answers(seq).await?;
-                    self.next_phase()
+                Phase::Reading if !self.entry.control.has_own_limit() => {
+                    poll_fn(|cx| self.cx().poll_command(cx)).await
                 }
-                Phase::Over => self.finish(),
-                rare => self.rare(rare).await?,
+                Phase::InLine => poll_fn(|cx| self.cx().poll_line(cx)).await,
+                Phase::Sending(kind) => poll_fn(|cx| self.cx().poll_prepared(cx, kind)).await,
+                Phase::Relaying(seq) => {
+                    let mut cx = self.cx();
+                    cx.relay_answers(seq).await.map(|()| cx.next_phase())
+                }
+                Phase::Over => Ok(self.cx().finish()),
+                rare => self.cx().rare(rare).await,
             };
+            phase = match next {
+                Ok(phase) => phase,
+                Err(ending) => return ending,
+            };
+        }
+    }
+
+    /// The command of the client runs at home again. Whether it ran at a shard.
+    fn come_home(&mut self) -> bool {
+        let was_at_shard = self.home.links.come_home();
+        if was_at_shard {
+            self.io.is_for_once = false;
+        }
+        was_at_shard
+    }
+
+    /// What runs the command of the client.
+    fn cx(&mut self) -> Cx<'_> {
+        let Self { entry, io, home } = self;
+        if home.links.away.role.runs_at_shard() {
+            match home.links.away.role.running() {
+                Some(inner) => inner.cx(io),
+                None => unreachable!("it was looked at above"),
+            }
+        } else {
+            home.cx(entry, io)
+        }
+    }
+}
+
+impl Cx<'_> {
+    /// One phase of a command. The next one.
+    async fn step(&mut self, phase: Phase) -> Result<Phase, Ending> {
+        match phase {
+            Phase::Reading => poll_fn(|cx| self.poll_command(cx)).await,
+            Phase::InLine => poll_fn(|cx| self.poll_line(cx)).await,
+            Phase::Sending(kind) => poll_fn(|cx| self.poll_prepared(cx, kind)).await,
+            Phase::Relaying(seq) => {
+                self.relay_answers(seq).await?;
+                Ok(self.next_phase())
+            }
+            Phase::Over => Ok(self.finish()),
+            rare => self.rare(rare).await,
         }
     }
 
@@ -298,7 +326,7 @@ impl Session {
                 Ok(Phase::Over)
             }),
             Phase::KeepingError => Box::pin(async {
-                keep_error(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
+                keep_error(self.entry, self.state, self.links, self.flight).await?;
                 Ok(self.next_phase())
             }),
             Phase::Refusing => Box::pin(async {
@@ -306,7 +334,8 @@ impl Session {
                 Ok(self.next_phase())
             }),
             Phase::Sharded(kind) => Box::pin(self.at_shards(kind)),
-            Phase::Tunnel => Box::pin(tunnel(&self.entry, &mut self.io, &mut self.links)),
+            Phase::Reading => Box::pin(self.read_in_time()),
+            Phase::Tunnel => Box::pin(tunnel(self.entry, self.io, self.links)),
             Phase::FastForward => Box::pin(self.fast_forward()),
             polled => Box::pin(std::future::ready(Ok(polled))),
         }
@@ -316,7 +345,7 @@ impl Session {
     #[inline]
     fn next_phase(&self) -> Phase {
         let asks = self.entry.control.running.is_warned()
-            || may_ask_what_is_set(&self.entry, &self.state, &self.links)
+            || may_ask_what_is_set(self.entry, self.state, self.links)
             || self.state.hides_write()
             || self.may_judge()
             || self.may_learn();
@@ -329,7 +358,7 @@ impl Session {
 
     /// Waits until the client has taken its reply.
     async fn end_answer(&mut self) -> Result<Phase, Ending> {
-        flush_client(&self.entry, &mut self.io, &mut self.state, &mut self.links).await?;
+        flush_client(self.entry, self.io, self.state, self.links).await?;
         Ok(self.next_phase())
     }
 
@@ -341,19 +370,19 @@ impl Session {
             flight.taps.end_writes();
         }
         if let Some(warned) = self.entry.control.running.take_warned() {
-            log_warnings(&self.entry, &mut self.state, &mut self.links, &mut self.flight, warned).await?;
+            log_warnings(self.entry, self.state, self.links, self.flight, warned).await?;
         }
         if self.state.hides_write() {
             Box::pin(self.ask_what_was_written()).await?;
         }
-        if may_ask_what_is_set(&self.entry, &self.state, &self.links) {
-            ask_what_is_set(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
+        if may_ask_what_is_set(self.entry, self.state, self.links) {
+            ask_what_is_set(self.entry, self.state, self.links, self.flight).await?;
         }
         if self.may_judge() {
-            judge_routines(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
+            judge_routines(self.entry, self.state, self.links, self.flight).await?;
         }
         if self.may_learn() {
-            learn_tables(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
+            learn_tables(self.entry, self.state, self.links, self.flight).await?;
         }
         Ok(if self.flight.refused.is_some() { Phase::Retrying } else { Phase::Over })
     }
@@ -361,14 +390,14 @@ impl Session {
     /// The command is over: the flight ends, unless the command goes on, and connections that
     /// nothing binds to the session become idle.
     fn finish(&mut self) -> Phase {
-        note_statement_over(&self.entry.worker, &self.state, &mut self.flight);
+        note_statement_over(&self.entry.worker, self.state, self.flight);
         if self.state.past.contains(Past::UNWATCHED) {
-            end_unwatched(&self.entry.worker, &mut self.state);
+            end_unwatched(&self.entry.worker, self.state);
         }
         self.flight.end_try();
-        if !self.links.away.role.is_inner() {
-            // What an inner session has run is a part of what its client runs.
-            self.entry.control.set_idle(self.entry.worker.now(), has_transaction(&self.state, &self.links));
+        if !self.io.is_for_once {
+            // What is run once is a part of what its client runs.
+            self.entry.control.set_idle(self.entry.worker.now(), has_transaction(self.state, self.links));
         }
         self.make_idle();
         Phase::Reading
@@ -380,10 +409,8 @@ impl Session {
         let Some(mut upload) = upload else { return Err(broken("an upload without a command")) };
         // While the client sends it has as much time as an idle one.
         self.entry.set_slow();
-        let complete = poll_fn(|cx| {
-            poll_upload(&self.entry, &mut self.io, &mut self.state, &mut self.links, cx, &mut upload)
-        })
-        .await?;
+        let complete =
+            poll_fn(|cx| poll_upload(self.entry, self.io, self.state, self.links, cx, &mut upload)).await?;
         self.entry.control.set_busy();
         if complete {
             return Ok(self.phase_after(upload.answer, upload.next_seq()));

@@ -12,7 +12,7 @@ use wire::command::Kind;
 use wire::reply::{End, Event, Outcome};
 use wire::{Capabilities, StatusFlags};
 
-use super::Session;
+use super::cx::Cx;
 use super::facts::executions::send_once_more;
 use super::facts::leases::lose_backend;
 use super::facts::orders::while_waiting;
@@ -92,7 +92,7 @@ pub(super) fn refused(
     Some(Box::new(Refused { command, answer: output.to_vec(), outcome, renews, is_alone: false }))
 }
 
-impl Session {
+impl Cx<'_> {
     /// Says a statement again that was refused, as soon as its server is known not to take writes.
     /// If it is not, or the session cannot do without the server, the client gets the refusal. One
     /// in a transaction is not said again: the client hears that the transaction is over.
@@ -135,32 +135,30 @@ impl Session {
             .await?;
             let Some(moved) = moved else {
                 return refuse_running(
-                    &self.entry,
-                    &mut self.io,
-                    &mut self.state,
-                    &self.links,
+                    self.entry,
+                    self.io,
+                    self.state,
+                    self.links,
                     &ClientError::Interrupted,
                 )
                 .await;
             };
             let has_moved = moved.is_ok();
-            match (self.links.loss(&self.state), refused.command) {
+            match (self.links.loss(self.state), refused.command) {
                 (Loss::Nothing, Some(command)) if has_moved => {
-                    lose_backend(&self.entry, &mut self.state, &mut self.links);
-                    send_once_more(&self.entry.control, &mut self.io, &mut self.flight, command);
+                    lose_backend(self.entry, self.state, self.links);
+                    send_once_more(&self.entry.control, self.io, self.flight, command);
                     return Ok(());
                 }
                 (Loss::Transaction, None) if has_moved => {
                     let off = server.off().unwrap_or(Off::Left);
                     let error = ClientError::transaction_lost(server.endpoint(), Gone::Off(off));
-                    lose_backend(&self.entry, &mut self.state, &mut self.links);
-                    return refuse_running(&self.entry, &mut self.io, &mut self.state, &self.links, &error)
-                        .await;
+                    lose_backend(self.entry, self.state, self.links);
+                    return refuse_running(self.entry, self.io, self.state, self.links, &error).await;
                 }
                 _ => {}
             }
         }
-        pass_on(&self.entry, &mut self.io, &mut self.state, &self.links, &refused.answer, refused.outcome)
-            .await
+        pass_on(self.entry, self.io, self.state, self.links, &refused.answer, refused.outcome).await
     }
 }

@@ -9,7 +9,7 @@ use upstream::limits::FILLS_PER_TURN;
 use upstream::{Crossed, Progress};
 use wire::reply::Event;
 
-use super::Session;
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::endings::{pause_or_end, told_if};
 use super::facts::leases::{break_off, was_reset};
@@ -31,7 +31,7 @@ use crate::error::{ClientError, Gone};
 use crate::invariant::{in_use_mut, no_connection};
 use crate::sock::garbled;
 
-impl Session {
+impl Cx<'_> {
     /// Relays the reply to the command that runs, which begins with sequence id `seq`, and the
     /// replies to all commands that were sent behind it.
     pub(super) async fn relay_answers(&mut self, seq: u8) -> Result<(), Ending> {
@@ -40,9 +40,9 @@ impl Session {
         }
         self.entry.control.begin_statement();
         self.relay_answer(seq).await?;
-        while go_on(&self.entry.control, &mut self.state, &mut self.links) {
+        while go_on(&self.entry.control, self.state, self.links) {
             // A client that is slow with the next answer may be in a transaction by now.
-            let is_open = has_transaction(&self.state, &self.links);
+            let is_open = has_transaction(self.state, self.links);
             self.entry.control.note_transaction(self.entry.worker.now(), is_open);
             self.relay_answer(1).await?;
         }
@@ -52,9 +52,9 @@ impl Session {
         }
         self.entry.control.end_statement();
         note_shots(&self.entry.control, self.links.state_mut(), self.state.last.ran.end);
-        pause_or_end(&self.entry, &self.links, &self.flight);
+        pause_or_end(self.entry, self.links, self.flight);
         if self.state.take_retold() {
-            self.links.release_error(&mut self.state);
+            self.links.release_error(self.state);
         }
         Ok(())
     }
@@ -75,7 +75,7 @@ impl Session {
                 },
             };
             if asks_for_file {
-                Box::pin(relay_file(&self.entry, &mut self.io, &mut self.state, &mut self.links)).await?;
+                Box::pin(relay_file(self.entry, self.io, self.state, self.links)).await?;
             } else {
                 // A large answer: let other sessions run.
                 tokio::task::yield_now().await;
@@ -84,23 +84,23 @@ impl Session {
         poll_fn(|cx| {
             // One reference in the future of a client, not one for each part.
             let this = &mut *self;
-            obey(&this.entry, &mut this.state, &mut this.links, true)?;
-            poll_flush_client(&this.entry, &mut this.io, cx)
+            obey(this.entry, this.state, this.links, true)?;
+            poll_flush_client(this.entry, this.io, cx)
         })
         .await?;
         self.state.trace(|trace| trace.answered(Instant::now().into_std()));
         let link = self.links.connection_mut();
         let changes = self.flight.is_changing();
-        let Settled { is_reset, closes } = settle(&mut self.state, &mut self.flight, outcome, link);
+        let Settled { is_reset, closes } = settle(self.state, self.flight, outcome, link);
         if changes {
-            note_own_limit(&self.entry, &self.state, &self.links);
+            note_own_limit(self.entry, self.state, self.links);
         }
         if self.state.past.contains(Past::ENDS_WAITING) {
             self.state.past.remove(Past::ENDS_WAITING);
             self.links.end_waiting();
         }
         if is_reset {
-            was_reset(&self.entry, &mut self.state, &mut self.links, closes);
+            was_reset(self.entry, self.state, self.links, closes);
         }
         if self.state.past.contains(Past::RELEASED) {
             // As the server does, which says no more than OK.
@@ -111,13 +111,13 @@ impl Session {
 
     /// Forwards what there is of an answer. `More` means that there is more at once.
     fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Result<Event, Ending>> {
-        obey(&self.entry, &mut self.state, &mut self.links, true)?;
+        obey(self.entry, self.state, self.links, true)?;
         if self.entry.control.is_recalled() {
-            break_off(&self.entry, &self.state, &mut self.links)?;
+            break_off(self.entry, self.state, self.links)?;
         }
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
-            ready!(poll_client_ready(&self.entry, &mut self.io, cx))?;
+            ready!(poll_client_ready(self.entry, self.io, cx))?;
             let backend = in_use_mut(&mut self.links.in_use)?;
             let link = backend.connection_mut();
             let mut scratch = self.entry.worker.net.scratch.borrow_mut();
@@ -132,9 +132,8 @@ impl Session {
                     drop(scratch);
                     // Closing the backend ends the statement's output.
                     self.io.poll_gone(cx)?;
-                    return other.map(|end| {
-                        Err(lost(&self.entry, &self.state, &self.links, &self.flight, end.err()))
-                    });
+                    return other
+                        .map(|end| Err(lost(self.entry, self.state, self.links, self.flight, end.err())));
                 }
             };
             self.state.trace(|trace| trace.answers(Instant::now().into_std()));
@@ -145,11 +144,11 @@ impl Session {
             };
             let Some(read) = read else { continue };
             let mut at = At {
-                entry: &self.entry,
+                entry: self.entry,
                 backend,
-                state: &mut self.state,
-                flight: &mut self.flight,
-                io: &mut self.io,
+                state: self.state,
+                flight: self.flight,
+                io: self.io,
                 pipelined: &mut self.links.pipelined,
             };
             match at.pass(cx, &read) {
@@ -157,10 +156,10 @@ impl Session {
                 Ok(Some(event)) => return Poll::Ready(Ok(event)),
                 Err(wrong) => {
                     return Poll::Ready(Err(broken_off_by(
-                        &self.entry,
-                        &self.state,
-                        &self.links,
-                        &self.flight,
+                        self.entry,
+                        self.state,
+                        self.links,
+                        self.flight,
                         wrong,
                     )));
                 }

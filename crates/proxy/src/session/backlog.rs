@@ -5,7 +5,7 @@ use std::task::{Poll, ready};
 
 use wire::frame::{Header, MessageScanner, whole_front};
 
-use super::Session;
+use super::cx::Cx;
 use super::facts::commands::{Look, look};
 use super::facts::orders::obey;
 use crate::ending::Ending;
@@ -18,14 +18,14 @@ fn will_be_whole(bytes: &[u8]) -> bool {
     header.is_some_and(|header| !header.continues()) && whole_front(bytes).is_none()
 }
 
-impl Session {
+impl Cx<'_> {
     /// Reads on until it is clear what the command is, and as much of it is there as a decision
     /// takes.
     pub(super) async fn complete_command(&mut self) -> Result<(), Ending> {
         let lacks = |session: &Self| {
             let command = session.io.command(session.state.identity.capabilities);
             command.is_none_or(|command| {
-                look(&session.entry.worker, &session.state, &session.links, &session.flight, command)
+                look(&session.entry.worker, session.state, session.links, session.flight, command)
                     == Look::Cut
                     || !is_enough(command)
             })
@@ -41,7 +41,7 @@ impl Session {
     async fn read_while(&mut self, lacks: impl Fn(&Self) -> bool) -> Result<(), Ending> {
         self.entry.set_slow();
         poll_fn(|cx| {
-            obey(&self.entry, &mut self.state, &mut self.links, true)?;
+            obey(self.entry, self.state, self.links, true)?;
             while lacks(self) {
                 ready!(self.io.poll_more(cx, &self.entry.worker.net.scratch))?;
                 // Each piece counts as a sign of life; between two the client may be as slow as an

@@ -6,7 +6,7 @@ use session::ran::Ran;
 use tokio::time::Instant;
 use wire::reply::{End, Event, Outcome};
 
-use super::Session;
+use super::cx::Cx;
 use super::facts::executions::send_once_more;
 use super::flight::Flight;
 use super::hidden::Refused;
@@ -54,7 +54,7 @@ impl At<'_> {
     }
 }
 
-impl Session {
+impl Cx<'_> {
     /// A statement that was sent together with others has left something to ask about, which is
     /// gone: it is sent once more, alone. The connection belongs to the others.
     pub(super) fn say_alone(&mut self, command: Vec<u8>) {
@@ -68,7 +68,7 @@ impl Session {
         if self.links.is_promised() {
             self.make_idle();
         }
-        send_once_more(&self.entry.control, &mut self.io, &mut self.flight, command);
+        send_once_more(&self.entry.control, self.io, self.flight, command);
     }
 }
 

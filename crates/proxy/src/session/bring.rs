@@ -11,8 +11,8 @@ use wire::command::{Kind, opens_cursor, statement_id};
 use wire::frame::front;
 use wire::reply::Answer;
 
-use super::Session;
 use super::close::{close_at, close_here};
+use super::cx::Cx;
 use super::decided::Decided;
 use super::facts::asking::forget_warnings;
 use super::facts::causal::{awaited_for, has_to_see, is_bound_to};
@@ -28,14 +28,14 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// Makes the statement of the command in the backlog one that the backend in use has, and names
     /// it in the command as that server does.
     pub(super) async fn bring_statement(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
         let Some(id) = statement_id(self.io.front()) else { return Ok(()) };
         let hostgroup = self.state.here;
         let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
-            for left in self.links.left_as(&self.state, id) {
+            for left in self.links.left_as(self.state, id) {
                 self.links.close_as(&self.entry.worker, left).await?;
             }
             return Ok(());
@@ -46,7 +46,7 @@ impl Session {
             // Its cursor and its values are elsewhere, and end with the statement there.
             if let Some(all) = self.state.prepared.as_mut().filter(|_| is_at_home) {
                 all.leave_home(id, home);
-                Box::pin(close_at(&self.entry, &mut self.state, &mut self.links, home, serial)).await?;
+                Box::pin(close_at(self.entry, self.state, self.links, home, serial)).await?;
             }
             return Err(self.reset_nothing(kind, id).await.into());
         }
@@ -61,8 +61,8 @@ impl Session {
         let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();
         let reads_last =
             kind == Kind::StmtExecute && prepared.what.plan.effects.intersects(Effects::READS_LAST);
-        if is_of_no_use(&self.state, &self.links, id, prepared, (reads_last, has_parts)) {
-            Box::pin(close_here(&self.entry, &mut self.state, &mut self.links, id)).await?;
+        if is_of_no_use(self.state, self.links, id, prepared, (reads_last, has_parts)) {
+            Box::pin(close_here(self.entry, self.state, self.links, id)).await?;
         }
         let mut parts = self.state.take_parts(kind, id);
         let known_as = match self.statement_here(kind, id, has_parts).await? {
@@ -78,20 +78,13 @@ impl Session {
             },
         };
         if !parts.is_empty() && kind != Kind::StmtReset {
-            Box::pin(send_parts(
-                &self.entry.worker,
-                &mut self.state,
-                &mut self.links,
-                &mut self.flight,
-                known_as,
-                parts,
-            ))
-            .await?;
+            Box::pin(send_parts(&self.entry.worker, self.state, self.links, self.flight, known_as, parts))
+                .await?;
         }
         let command = self.io.command(self.state.identity.capabilities);
-        let patch = command.map_or(Ok(None), |command| self.links.patch(&self.state, command, known_as));
+        let patch = command.map_or(Ok(None), |command| self.links.patch(self.state, command, known_as));
         if let Ok(patch) = patch {
-            tell_columns(&self.io, &self.state, &self.links, &mut self.flight, kind, id);
+            tell_columns(self.io, self.state, self.links, self.flight, kind, id);
             decided.patch = patch;
             return Ok(());
         }
@@ -113,11 +106,11 @@ impl Session {
         if !has_parts && kind != Kind::StmtFetch {
             let command = self.io.command(self.state.identity.capabilities);
             let typed = command.map(|command| self.state.typed_by(command)).unwrap_or_default();
-            if let Some(known_as) = self.links.reuse_statement(&self.state, id, &typed) {
+            if let Some(known_as) = self.links.reuse_statement(self.state, id, &typed) {
                 return Ok(Ok(known_as));
             }
         }
-        Box::pin(prepare_again(&self.entry, &mut self.state, &mut self.links, &mut self.flight, id)).await
+        Box::pin(prepare_again(self.entry, self.state, self.links, self.flight, id)).await
     }
 
     /// The statement of the command in the backlog could not be prepared at the backend in use. The
@@ -132,7 +125,7 @@ impl Session {
         let home = self.state.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
         let may_go = |home: &u32| {
             *home != self.state.here
-                && may_run_elsewhere(&self.entry.worker, &self.state, &self.links, kind, decided)
+                && may_run_elsewhere(&self.entry.worker, self.state, self.links, kind, decided)
         };
         let elsewhere = home.filter(may_go);
         match why {
@@ -146,12 +139,12 @@ impl Session {
                 self.drop_unanswered(None).await?;
                 if !self.links.has_warnings() {
                     // The client has not been refused anything.
-                    forget_warnings(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
+                    forget_warnings(self.entry, self.state, self.links, self.flight).await?;
                 }
             }
             NotPrepared::Refused(_) if kind == Kind::StmtFetch => self.refuse_fetch(id).await?,
             NotPrepared::Refused(refusal) if kind.answer() != Answer::None => {
-                self.io.keep_types(&mut self.state);
+                self.io.keep_types(self.state);
                 self.answer_here(kind, &refusal).await?;
                 self.state.note_error(self.links.state_mut());
             }
@@ -180,7 +173,7 @@ impl Session {
     async fn reset_nothing(&mut self, kind: Kind, id: u32) -> Result<(), Ending> {
         drop(self.state.take_parts(kind, id));
         self.answer_here(kind, &ok(self.state.identity.capabilities, self.state.status)).await?;
-        self.links.note_ran(&mut self.state);
+        self.links.note_ran(self.state);
         self.state.last.counted.changed = 0;
         self.state.last.hide_changed();
         Ok(())
@@ -194,7 +187,7 @@ impl Session {
         self.answer_here(Kind::StmtFetch, front(&error)).await?;
         self.state.note_error(self.links.state_mut());
         self.state.note_failed(Some(&error));
-        self.links.release_error(&mut self.state);
+        self.links.release_error(self.state);
         Ok(())
     }
 

@@ -18,11 +18,11 @@ use route::{Cached, Route};
 use tokio::time::Instant;
 use wire::command::Kind;
 
-use super::Session;
 use super::cached_answer::Look;
 use super::cached_asked::{Asked, row};
 use super::cached_fresh::Fresh;
 use super::cached_missed::send_missed;
+use super::cx::Cx;
 use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::answers::cache_key;
@@ -43,7 +43,7 @@ use crate::ending::Ending;
 use crate::state::substitute::Counted;
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// Answers the command that `input` begins with from the cache, or has it go on to its target.
     /// If it is to wait for another session's query, its route stays as it is.
     pub(super) fn ask_cache(
@@ -55,16 +55,16 @@ impl Session {
         let Some(mut decided) = self.flight.as_mut().and_then(|flight| flight.decided.take()) else {
             return Ok(None);
         };
-        match cache_key(&self.entry, &self.state, &self.links, command, &decided) {
+        match cache_key(self.entry, self.state, self.links, command, &decided) {
             Err(refusal) => refuse(&mut decided, refusal),
             Ok(asked) => {
-                match look_up(&self.entry.worker, &self.state, &asked, self.entry.worker.arrival_us(&asked)) {
+                match look_up(&self.entry.worker, self.state, &asked, self.entry.worker.arrival_us(&asked)) {
                     Look::Hit(rows, bytes) => {
                         begin_hit(
-                            &self.entry,
-                            &mut self.state,
-                            &mut self.links,
-                            &mut self.flight,
+                            self.entry,
+                            self.state,
+                            self.links,
+                            self.flight,
                             command,
                             &decided,
                             (rows, bytes),
@@ -73,8 +73,8 @@ impl Session {
                         if command.kind == Kind::Query {
                             learn_known(
                                 &self.entry.worker,
-                                &self.state,
-                                &self.links,
+                                self.state,
+                                self.links,
                                 command.payload(),
                                 decided,
                                 asked,
@@ -87,16 +87,16 @@ impl Session {
                     Look::Miss(leader) => {
                         let passed = self.state.rows_passed(command, &decided);
                         send_missed(
-                            &self.entry,
-                            &self.state,
-                            &mut self.flight,
+                            self.entry,
+                            self.state,
+                            self.flight,
                             command.kind,
                             (asked, leader),
                             passed,
                             &mut decided,
                         );
                     }
-                    Look::Pass => send_to_target(&self.state, &asked, &mut decided),
+                    Look::Pass => send_to_target(self.state, &asked, &mut decided),
                     Look::Wait(_) | Look::Prove(_) => {}
                 }
             }
@@ -122,7 +122,7 @@ impl Session {
         let (asked, leader) = loop {
             let before = known.take().filter(|asked| self.entry.worker.is_known_still(asked));
             let asked = match before
-                .map_or_else(|| cache_key(&self.entry, &self.state, &self.links, command, decided), Ok)
+                .map_or_else(|| cache_key(self.entry, self.state, self.links, command, decided), Ok)
             {
                 Ok(asked) => asked,
                 Err(refusal) => {
@@ -130,38 +130,38 @@ impl Session {
                     return Ok(false);
                 }
             };
-            let waiter = match look_up(&self.entry.worker, &self.state, &asked, since_us) {
+            let waiter = match look_up(&self.entry.worker, self.state, &asked, since_us) {
                 Look::Hit(rows, bytes) => {
                     begin_hit(
-                        &self.entry,
-                        &mut self.state,
-                        &mut self.links,
-                        &mut self.flight,
+                        self.entry,
+                        self.state,
+                        self.links,
+                        self.flight,
                         command,
                         decided,
                         (rows, bytes),
                     );
                     self.skip_command().await?;
                     let answer = self.entry.worker.cached.written().to_vec();
-                    write_to_client(&self.entry, &mut self.io, &mut self.state, &answer).await?;
+                    write_to_client(self.entry, self.io, self.state, &answer).await?;
                     self.entry.end_hit(rows);
                     return Ok(true);
                 }
                 Look::Miss(leader) => break (asked, leader),
                 Look::Pass => {
-                    send_to_target(&self.state, &asked, decided);
+                    send_to_target(self.state, &asked, decided);
                     return Ok(false);
                 }
                 look @ (Look::Wait(_) | Look::Prove(_)) => look,
             };
             let deadline = begun + Duration::from_millis(asked.how.policy.timeout_ms.into());
             self.release_to_wait();
-            show_waiting(&self.entry, &self.io, &self.state, &self.flight);
+            show_waiting(self.entry, self.io, self.state, self.flight);
             let others =
-                await_others(&self.entry, &mut self.io, &self.state, (waiter, asked.row), since_us, deadline);
+                await_others(self.entry, self.io, self.state, (waiter, asked.row), since_us, deadline);
             let (landed, miss) = others.await?;
-            self.entry.end_running(&self.links);
-            take_back(&self.entry, &mut self.state, &mut self.links);
+            self.entry.end_running(self.links);
+            take_back(self.entry, self.state, self.links);
             match landed {
                 Some(true) => known = (miss == Miss::Behind).then_some(asked),
                 // It has taken too long: this session sends it as well.
@@ -176,7 +176,7 @@ impl Session {
             }
         };
         let passed = self.state.rows_passed(command, decided);
-        send_missed(&self.entry, &self.state, &mut self.flight, kind, (asked, leader), passed, decided);
+        send_missed(self.entry, self.state, self.flight, kind, (asked, leader), passed, decided);
         Ok(false)
     }
 }

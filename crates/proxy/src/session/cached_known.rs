@@ -9,9 +9,9 @@ use command::Command;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::Session;
 use super::cached::begin_hit;
 use super::cached_answer::{Known, STATUS};
+use super::cx::Cx;
 use super::facts::cache::answer_near;
 use super::flight::Flight;
 use super::links::Links;
@@ -21,7 +21,7 @@ use crate::ending::Ending;
 use crate::limits::CACHE_KNOWN_AGE_MAX_MS;
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// Answers the texts that `input` begins with from the worker's first level of the cache, in
     /// one write, as far as they are known there.
     pub(super) fn answer_known(
@@ -37,19 +37,19 @@ impl Session {
             && matches!(rest, [_, _, _, 0, query, ..] if *query == Kind::Query as u8)
             && let Some(known) = self.entry.worker.cached.known(command.payload())
             && now_ms.saturating_sub(known.since_ms) < CACHE_KNOWN_AGE_MAX_MS
-            && is_as(&self.entry.worker, &self.state, &self.links, &self.flight, &known)
+            && is_as(&self.entry.worker, self.state, self.links, self.flight, &known)
             && let Some((rows, bytes)) = answer_near(
                 &self.entry.worker,
-                &self.state,
+                self.state,
                 &known.asked,
                 self.entry.worker.freshness(&known.asked, u64::MAX),
             )
         {
             begin_hit(
-                &self.entry,
-                &mut self.state,
-                &mut self.links,
-                &mut self.flight,
+                self.entry,
+                self.state,
+                self.links,
+                self.flight,
                 command,
                 &known.decided,
                 (rows, bytes),

@@ -3,10 +3,10 @@
 
 use cache::Hit;
 
-use super::Session;
 use super::cached::begin_hit;
 use super::cached_answer::Stale;
 use super::cached_asked::Asked;
+use super::cx::Cx;
 use super::decided::Decided;
 use super::facts::cache::take_stale;
 use super::facts::replies::write_to_client;
@@ -14,7 +14,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// Answers the command in the backlog with a stale answer, since `error` says that no server
     /// answers. False if there is none.
     pub(super) async fn answer_stale(
@@ -27,22 +27,21 @@ impl Session {
         }
         let command = self.io.command(self.state.identity.capabilities).map(|command| command.copied());
         let Some(command) = command else { return Ok(false) };
-        let Some(Stale { packets, rows }) =
-            take_stale(&self.entry.worker, &self.state, &mut self.flight, error)
+        let Some(Stale { packets, rows }) = take_stale(&self.entry.worker, self.state, self.flight, error)
         else {
             return Ok(false);
         };
         begin_hit(
-            &self.entry,
-            &mut self.state,
-            &mut self.links,
-            &mut self.flight,
+            self.entry,
+            self.state,
+            self.links,
+            self.flight,
             command.command(),
             decided,
             (rows, packets.len()),
         );
         self.skip_command().await?;
-        write_to_client(&self.entry, &mut self.io, &mut self.state, &packets).await?;
+        write_to_client(self.entry, self.io, self.state, &packets).await?;
         self.entry.end_hit(rows);
         Ok(true)
     }

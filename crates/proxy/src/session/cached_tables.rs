@@ -14,7 +14,7 @@ use wire::StatusFlags;
 use wire::packet::Cells;
 use wire::reply::Answer;
 
-use super::Session;
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_besides, ask_rows, forget_warnings, packet_of};
 use super::flight::Flight;
@@ -28,7 +28,7 @@ use crate::relations::Relation;
 use crate::state::Pin;
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// Whether definitions are to be asked for, and nothing is lost with that.
     #[inline]
     pub(super) fn may_learn(&self) -> bool {
@@ -36,7 +36,7 @@ impl Session {
         // Mostly no session is to ask for any.
         !wanted.is_empty()
             && wanted.get(&self.entry.control.id()).is_some_and(|wanted| {
-                is_free_to_ask(&self.io, &self.state, &self.links, &self.flight, wanted.hostgroup)
+                is_free_to_ask(self.io, self.state, self.links, self.flight, wanted.hostgroup)
             })
     }
 }

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use upstream::Target;
 use wire::command::Kind;
 
-use super::Session;
+use super::cx::Cx;
 use super::decided::Decided;
 use super::facts::causal::is_bound_to;
 use super::facts::orders::while_waiting;
@@ -69,7 +69,7 @@ struct Patience {
     end: Instant,
 }
 
-impl Session {
+impl Cx<'_> {
     /// Gets to a server that has what must be seen: where no reader of a pair has, its writer does
     /// the command; servers of others are waited for.
     pub(super) async fn reach_caught_up(
@@ -103,7 +103,7 @@ impl Session {
         }
         let limit = settings.variables.connect_timeout_server_max;
         let patience = Patience { kind, fresh, hostgroup, limit, end: Instant::now() + limit };
-        let is_bound = is_bound_to(&self.state, &self.links, hostgroup);
+        let is_bound = is_bound_to(self.state, self.links, hostgroup);
         let writer =
             self.entry.worker.routing.borrow().routes().pairs.writer(hostgroup).filter(|_| !is_bound);
         // Who is bound needs only the server that it has.
@@ -138,10 +138,10 @@ impl Session {
         let shared = &self.entry.worker.shared;
         let is_first = wanted.is_first(shared, &server) && fresh.is_at_peer(shared, &server, peer);
         let is_elsewhere = look(&self.entry.worker, hostgroup, &fresh) == Look::CaughtUp;
-        if is_first || !is_elsewhere || self.links.loss(&self.state) != Loss::Nothing {
+        if is_first || !is_elsewhere || self.links.loss(self.state) != Loss::Nothing {
             return Ok(reached);
         }
-        leave_backend(&self.entry, &mut self.state, &mut self.links);
+        leave_backend(self.entry, self.state, self.links);
         self.reach_wanting(wanted, decided).await
     }
 
@@ -168,7 +168,7 @@ impl Session {
     ) -> Result<(), Stop> {
         let Patience { kind, fresh, hostgroup, limit, end } = patience;
         let begun = Instant::now();
-        show_waiting(&self.entry, &self.io, &self.state, &self.flight);
+        show_waiting(self.entry, self.io, self.state, self.flight);
         let worker = Rc::clone(&self.entry.worker);
         let over = async {
             while !is_over(&worker) {
@@ -179,7 +179,7 @@ impl Session {
         let waited =
             while_waiting(&self.entry.control, &mut self.io.sock, self.state.identity.capabilities, over)
                 .await?;
-        self.entry.end_running(&self.links);
+        self.entry.end_running(self.links);
         if fresh.max_lag.is_some() {
             let waited = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
             self.entry.worker.counts.note(Counter::LagDelayed);

@@ -13,8 +13,8 @@ use session::causal::own::Proof;
 use session::causal::question::Reply;
 use wire::command::Kind;
 
-use super::Session;
 use super::awaited::{Awaited, Known};
+use super::cx::Cx;
 use super::decided::{Decided, Next};
 use super::facts::causal::{awaited, is_bound_to, known, note_application, writer_for};
 use super::facts::commands::may_ask_ahead;
@@ -34,7 +34,7 @@ const CAUSAL_SCOPE: &[u8] = b"causal_scope";
 /// Bytes of the longest name there: what fits behind a length of one byte.
 const ATTRIBUTE_BYTES_MAX: usize = 250;
 
-impl Session {
+impl Cx<'_> {
     /// Gets to a server that has what the command in the backlog must see: what `fresh` says, and
     /// acknowledged writes.
     pub(super) async fn reach_seeing(
@@ -43,7 +43,7 @@ impl Session {
         fresh: Option<Fresh>,
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
-        note_application(&self.entry.worker, &mut self.state, &self.links, decided);
+        note_application(&self.entry.worker, self.state, self.links, decided);
         let reached = match fresh {
             Some(fresh) => self.reach_caught_up(kind, fresh, decided).await?,
             None => self.reach_reader(decided).await?,
@@ -59,15 +59,15 @@ impl Session {
         decided: &mut Decided,
         reached: u32,
     ) -> Result<u32, Stop> {
-        let Some(awaited) = awaited(&self.entry.worker, &self.state, &self.links, decided)
+        let Some(awaited) = awaited(&self.entry.worker, self.state, self.links, decided)
             .filter(|_| reached == decided.hostgroup())
         else {
             return Ok(reached);
         };
-        if known(&self.entry.worker, &self.state, &self.links, &awaited) == Known::Has {
+        if known(&self.entry.worker, self.state, self.links, &awaited) == Known::Has {
             return Ok(reached);
         }
-        if may_ask_ahead(&self.entry.worker, &self.io, &self.state, &self.links, kind, decided) {
+        if may_ask_ahead(&self.entry.worker, self.io, self.state, self.links, kind, decided) {
             decided.next = Next::Ask;
             return Ok(reached);
         }
@@ -80,8 +80,8 @@ impl Session {
     /// get at the moment.
     async fn reach_reader(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup();
-        match writer_for(&self.entry.worker, &self.state, &self.links, decided)
-            .filter(|_| !is_bound_to(&self.state, &self.links, hostgroup))
+        match writer_for(&self.entry.worker, self.state, self.links, decided)
+            .filter(|_| !is_bound_to(self.state, self.links, hostgroup))
         {
             Some(writer) if self.entry.worker.shared.upstream.pool.is_any(hostgroup, |_| true).is_none() => {
                 self.leave_to(writer, decided).await
@@ -109,7 +109,7 @@ impl Session {
         if reply != Reply::Lacks {
             return Ok(hostgroup);
         }
-        if is_bound_to(&self.state, &self.links, hostgroup) {
+        if is_bound_to(self.state, self.links, hostgroup) {
             let limit = self.entry.worker.settings().causal.wait;
             let why = "the server to which the session is bound lacks writes that it must see";
             let error = ClientError::no_backend(hostgroup, limit, &why);
@@ -127,8 +127,8 @@ impl Session {
             return Ok(());
         }
         if self.links.is_awaited() {
-            clean_up_behind(&self.entry, &self.state, &mut self.links);
-            lose_backend(&self.entry, &mut self.state, &mut self.links);
+            clean_up_behind(self.entry, self.state, self.links);
+            lose_backend(self.entry, self.state, self.links);
         }
         Err(self.refuse_here(kind, &ClientError::Interrupted).await.into())
     }

@@ -14,9 +14,9 @@ use upstream::{ask_in_front, drain_reply};
 use wire::command::{Kind, opens_cursor, statement_id};
 use wire::frame::MessageScanner;
 
-use super::Session;
 use super::awaited::{Awaited, Known};
 use super::close::close_here;
+use super::cx::Cx;
 use super::decided::{Decided, Next};
 use super::entry::BookEntry;
 use super::facts::asking::{NoAnswer, give_up_unanswered, over_connection};
@@ -33,7 +33,7 @@ use super::stop::Stop;
 use crate::ending::Ending;
 use crate::limits::{BEHIND_SETUP_MAX, CAUSAL_DROP_MIN};
 
-impl Session {
+impl Cx<'_> {
     /// Has the server of the connection in use, or the writer, show what the command in the backlog
     /// must see. The connection is set up for the command, which is sent with the question.
     pub(super) async fn ask_ahead(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
@@ -48,15 +48,15 @@ impl Session {
 
     /// The same; the hostgroup of the server.
     async fn see_ahead(&mut self, kind: Kind, decided: &mut Decided) -> Result<u32, Stop> {
-        let Some(awaited) = awaited(&self.entry.worker, &self.state, &self.links, decided) else {
+        let Some(awaited) = awaited(&self.entry.worker, self.state, self.links, decided) else {
             return Ok(decided.hostgroup());
         };
-        if known(&self.entry.worker, &self.state, &self.links, &awaited) == Known::Has {
+        if known(&self.entry.worker, self.state, self.links, &awaited) == Known::Has {
             return Ok(decided.hostgroup());
         }
         let (begun, wait) = (Instant::now(), self.entry.worker.settings().causal.wait);
         let mut answer = None;
-        if may_ask_ahead(&self.entry.worker, &self.io, &self.state, &self.links, kind, decided) {
+        if may_ask_ahead(&self.entry.worker, self.io, self.state, self.links, kind, decided) {
             answer = Some(self.send_with_question(kind, &awaited, decided).await?);
         }
         if let Some(yes) = answer.filter(|answer| *answer != Reply::Lacks) {
@@ -85,7 +85,7 @@ impl Session {
         decided.patch = None;
         self.flight.begin().taps.set_columns(None);
         match statement_id(self.io.front()) {
-            Some(id) => close_here(&self.entry, &mut self.state, &mut self.links, id).await,
+            Some(id) => close_here(self.entry, self.state, self.links, id).await,
             None => Ok(()),
         }
     }
@@ -98,7 +98,7 @@ impl Session {
         awaited: &Awaited,
         decided: &mut Decided,
     ) -> Result<Reply, Stop> {
-        let Some(question) = question_for(&self.state, &self.links, awaited, Duration::ZERO) else {
+        let Some(question) = question_for(self.state, self.links, awaited, Duration::ZERO) else {
             return Ok(Reply::Lacks);
         };
         let wait = self.entry.worker.settings().causal.wait;
@@ -111,22 +111,17 @@ impl Session {
         let stops = self.state.gtids.is_some();
         let behind = (&command[..], kind.answer(), stops);
         let begun = Instant::now();
-        let asked = over_connection(
-            &self.entry,
-            &self.state,
-            &mut self.links,
-            &mut self.flight,
-            limit,
-            async |worker, link| ask_in_front(worker, link, capabilities, &question.query, behind).await,
-        );
+        let asked =
+            over_connection(self.entry, self.state, self.links, self.flight, limit, async |worker, link| {
+                ask_in_front(worker, link, capabilities, &question.query, behind).await
+            });
         let answer = match asked.await? {
             Ok(reply) => {
-                note_internal(&self.entry.worker, &mut self.state, &mut self.links, &reply);
-                note_answer(&self.entry.worker, &self.state, &self.links, awaited, &question, &reply)
+                note_internal(&self.entry.worker, self.state, self.links, &reply);
+                note_answer(&self.entry.worker, self.state, self.links, awaited, &question, &reply)
             }
             Err(why) => {
-                let error =
-                    give_up_unanswered(&self.entry, &mut self.state, &mut self.links, &mut self.flight, why)?;
+                let error = give_up_unanswered(self.entry, self.state, self.links, self.flight, why)?;
                 if self.flight.internal_lost {
                     return Err(self.set_up_failed(kind, &error, decided).await);
                 }
@@ -135,14 +130,7 @@ impl Session {
         };
         if answer == Reply::Lacks {
             let left = wait.min(limit).saturating_sub(begun.elapsed());
-            drop_read(
-                &self.entry,
-                &mut self.state,
-                &mut self.links,
-                &mut self.flight,
-                left.max(CAUSAL_DROP_MIN),
-            )
-            .await?;
+            drop_read(self.entry, self.state, self.links, self.flight, left.max(CAUSAL_DROP_MIN)).await?;
         }
         Ok(answer)
     }

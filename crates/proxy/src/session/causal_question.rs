@@ -13,8 +13,8 @@ use upstream::query;
 use wire::command::Kind;
 use wire::reply::Answer;
 
-use super::Session;
 use super::awaited::Awaited;
+use super::cx::Cx;
 use super::decided::Decided;
 use super::facts::asking::{ask_besides, ask_server, internal_query_within, packet_of};
 use super::facts::causal::{is_bound_to, note_answer, question_for};
@@ -28,7 +28,7 @@ use crate::ending::Ending;
 use crate::limits::CAUSAL_ANSWER_MAX;
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// Asks the server of the connection in use, which waits as long as this. One that does not
     /// answer in time lacks them, and the connection is given up.
     pub(super) async fn ask_reader(
@@ -39,22 +39,22 @@ impl Session {
         decided: &mut Decided,
     ) -> Result<Reply, Stop> {
         let wait = wait.min(self.entry.worker.settings().variables.connect_timeout_server_max / 2);
-        let Some(question) = question_for(&self.state, &self.links, awaited, wait) else {
+        let Some(question) = question_for(self.state, self.links, awaited, wait) else {
             return Ok(Reply::Lacks);
         };
-        let is_bound = is_bound_to(&self.state, &self.links, decided.hostgroup());
+        let is_bound = is_bound_to(self.state, self.links, decided.hostgroup());
         match internal_query_within(
-            &self.entry,
-            &mut self.state,
-            &mut self.links,
-            &mut self.flight,
+            self.entry,
+            self.state,
+            self.links,
+            self.flight,
             self.entry.worker.limit_of_answer(wait),
             std::slice::from_ref(&question.query),
         )
         .await?
         {
             Ok(replies) => Ok(replies.first().map_or(Reply::Lacks, |reply| {
-                note_answer(&self.entry.worker, &self.state, &self.links, awaited, &question, reply)
+                note_answer(&self.entry.worker, self.state, self.links, awaited, &question, reply)
             })),
             Err(_) if !is_bound && !self.flight.begin().internal_lost => Ok(Reply::Lacks),
             Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
@@ -68,12 +68,10 @@ impl Session {
         };
         if self.links.in_use.is_some() && !self.links.is_promised() {
             let is_mariadb = self.links.is_mariadb();
-            self.links.note_ran(&mut self.state);
-            let question = (packet_of(&self.state, untold::question(is_mariadb).as_bytes()), Answer::Result);
-            let replies =
-                ask_besides(&self.entry, &mut self.state, &mut self.links, &mut self.flight, &[question])
-                    .await?;
-            self.links.hide_last_result(&mut self.state);
+            self.links.note_ran(self.state);
+            let question = (packet_of(self.state, untold::question(is_mariadb).as_bytes()), Answer::Result);
+            let replies = ask_besides(self.entry, self.state, self.links, self.flight, &[question]).await?;
+            self.links.hide_last_result(self.state);
             let told = replies.first().and_then(upstream::Reply::only_row);
             let told = told.map(|row| untold::told(row, is_mariadb)).unwrap_or_default();
             let hostgroup = self.state.here;
@@ -86,7 +84,7 @@ impl Session {
         }
         let sent = poll_fn(|cx| Poll::Ready(self.io.send(cx, &end))).await;
         sent.map_err(|_| Ending::ClientLeft)?;
-        flush_client(&self.entry, &mut self.io, &mut self.state, &mut self.links).await
+        flush_client(self.entry, self.io, self.state, self.links).await
     }
 
     /// Replaces tokens that the writer, which the command has got to, does not have, by what it
@@ -121,7 +119,7 @@ impl Session {
         let row = if is_mariadb { Some(row) } else { self.ask_writer(kind, lost::EXECUTED, decided).await? };
         for token in &lacked {
             if let Some(left) = row.as_deref().and_then(|row| lost::left(token, row)) {
-                self.entry.worker.note_lost(&self.state, awaited.writer, token, left);
+                self.entry.worker.note_lost(self.state, awaited.writer, token, left);
             }
         }
         Ok(())
@@ -135,8 +133,7 @@ impl Session {
         decided: &mut Decided,
     ) -> Result<Option<Vec<u8>>, Stop> {
         let question = (query(self.state.identity.capabilities, text.as_bytes()), Answer::Result);
-        match ask_server(&self.entry, &mut self.state, &mut self.links, &mut self.flight, &[question]).await?
-        {
+        match ask_server(self.entry, self.state, self.links, self.flight, &[question]).await? {
             Ok(replies) => Ok(replies.first().and_then(|reply| reply.only_row()).map(<[u8]>::to_vec)),
             Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
         }

@@ -7,7 +7,7 @@ use upstream::{Backend, Connection, Kept};
 use wire::command::{Kind, statement_id};
 use wire::frame::put_message;
 
-use super::Session;
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::endings::lose_other;
 use super::facts::shown::measure_own;
@@ -17,17 +17,13 @@ use crate::ending::Ending;
 use crate::error::Gone;
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// Closes the statement of the command in the backlog, which has no reply, at all servers.
     pub(super) async fn close_everywhere(&mut self) -> Result<(), Ending> {
-        measure_own(&self.entry, &self.io, &self.state, &self.flight, Kind::StmtClose);
+        measure_own(self.entry, self.io, self.state, self.flight, Kind::StmtClose);
         let id = statement_id(self.io.front());
         self.skip_command().await?;
-        if let Some(id) = id {
-            close_at_all(&self.entry, &mut self.state, &mut self.links, id).await
-        } else {
-            Ok(())
-        }
+        if let Some(id) = id { close_at_all(self.entry, self.state, self.links, id).await } else { Ok(()) }
     }
 }
 

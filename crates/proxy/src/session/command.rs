@@ -13,15 +13,15 @@ use wire::command::Kind;
 use wire::frame::{Header, MessageScanner, Scanned};
 use wire::reply::Answer;
 
-use super::Session;
 use super::batched::note_command_sent;
+use super::cx::Cx;
 use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::commands::is_own;
 use super::facts::endings::{interrupted, unreadable};
 use super::facts::executions::reuse_at_once;
 use super::facts::leases::{leave_batch, look_at_server, poll_idle_backend};
-use super::facts::orders::{leave_servers_off, obey};
+use super::facts::orders::{leave_all_servers_off, leave_servers_off, obey};
 use super::facts::places::is_at;
 use super::facts::records::{begin_sent, measure, mirror, note_traced};
 use super::facts::sharing::{stay_with_others, take_back};
@@ -40,10 +40,10 @@ use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// The client's next command. This is where idle sessions wait.
     pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Phase, Ending>> {
-        ready!(poll_may_send(&self.entry, &mut self.state, &mut self.links))?;
+        ready!(poll_may_send(self.entry, self.io, self.state, self.links))?;
         if self.entry.control.take_spared() {
             note_shots(&self.entry.control, self.links.state_mut(), None);
             self.make_idle();
@@ -60,9 +60,9 @@ impl Session {
                 return Poll::Ready(self.begin(cx, &input));
             }
             let Poll::Ready(read) = self.io.sock.poll_read(cx, &mut scratch) else {
-                return poll_idle_backend(&self.entry, &mut self.state, &mut self.links, cx);
+                return poll_idle_backend(self.entry, self.state, self.links, cx);
             };
-            let n = read.map_err(|error| unreadable(&self.entry, &self.state, &error, 1))?;
+            let n = read.map_err(|error| unreadable(self.entry, self.state, &error, 1))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
             if self.io.backlog.is_empty() && is_visible(input) {
                 return Poll::Ready(self.begin(cx, input));
@@ -71,11 +71,16 @@ impl Session {
         }
     }
 
+    /// Whether shards look at the next command before home does.
+    fn is_for_shards(&mut self) -> bool {
+        !self.io.is_for_once && self.links.away.role.looks(&self.entry.worker)
+    }
+
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs. If
     /// not, it is in the backlog from then on.
     pub(super) fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Phase, Ending> {
-        if self.links.away.role.looks(&self.entry.worker) {
-            let command = first_command(&self.entry, &self.state, input)?;
+        if self.is_for_shards() {
+            let command = first_command(self.entry, self.state, input)?;
             if let Some(command) = command
                 && let Some(phase) = self.begin_at_shard(cx, command, input)?
             {
@@ -84,8 +89,8 @@ impl Session {
             self.io.backlog = input.to_vec();
             return Ok(command.map_or(Phase::Refusing, |command| Phase::Sharded(command.kind)));
         }
-        be_ready(&self.entry, &mut self.state, &mut self.links)?;
-        let command = first_command(&self.entry, &self.state, input)?;
+        be_ready(self.entry, self.state, self.links)?;
+        let command = first_command(self.entry, self.state, input)?;
         if let Some(command) = command
             && (self.state.transaction.rolled_back.is_none() || !is_about_transactions(command.kind))
         {
@@ -102,7 +107,7 @@ impl Session {
                 }
             }
             if decided.is_none()
-                && needs_only_a_connection(&self.entry, &self.state, &self.links, &self.flight, command.kind)
+                && needs_only_a_connection(self.entry, self.state, self.links, self.flight, command.kind)
             {
                 if self.get_in_line(input) {
                     return Ok(Phase::InLine);
@@ -110,19 +115,12 @@ impl Session {
                 decided = self.goes_on(command);
             }
             if let Some(decided) = decided.or_else(|| {
-                reuse_at_once(
-                    &self.entry.worker,
-                    &self.state,
-                    &mut self.links,
-                    &mut self.flight,
-                    command,
-                    input,
-                )
+                reuse_at_once(&self.entry.worker, self.state, self.links, self.flight, command, input)
             }) {
                 return self.forward(cx, input, decided);
             }
         }
-        leave_batch(&self.entry, &mut self.state, &mut self.links, &mut self.flight);
+        leave_batch(self.entry, self.state, self.links, self.flight);
         self.io.backlog = input.to_vec();
         Ok(command.map_or(Phase::Refusing, |command| Phase::Routing(command.kind)))
     }
@@ -130,29 +128,29 @@ impl Session {
     /// Sends the command in the backlog, for which a connection was set up. If that is gone
     /// meanwhile, the command gets a route again.
     pub(super) fn poll_prepared(&mut self, cx: &mut Context<'_>, kind: Kind) -> Poll<Result<Phase, Ending>> {
-        ready!(poll_may_send(&self.entry, &mut self.state, &mut self.links))?;
-        be_ready(&self.entry, &mut self.state, &mut self.links)?;
+        ready!(poll_may_send(self.entry, self.io, self.state, self.links))?;
+        be_ready(self.entry, self.state, self.links)?;
         let input = std::mem::take(&mut self.io.backlog);
         let is_rolled_back = self.state.transaction.rolled_back.is_some() && is_about_transactions(kind);
         if !is_rolled_back
             && Command::first(&input, self.state.identity.capabilities).is_some_and(|command| {
-                !is_own(&self.entry.worker, &self.state, &self.links, &self.flight, command)
+                !is_own(&self.entry.worker, self.state, self.links, self.flight, command)
             })
             && let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take())
         {
-            if is_at(&self.entry.worker, &self.state, &self.links, &decided) {
+            if is_at(&self.entry.worker, self.state, self.links, &decided) {
                 return Poll::Ready(self.forward(cx, &input, decided));
             }
             self.flight.begin().decided = Some(decided);
         }
-        leave_batch(&self.entry, &mut self.state, &mut self.links, &mut self.flight);
+        leave_batch(self.entry, self.state, self.links, self.flight);
         self.io.backlog = input;
         Poll::Ready(Ok(Phase::Routing(kind)))
     }
 
     /// What was decided about a command, if all that has to be done is to forward it.
     fn goes_on(&mut self, command: Command<'_>) -> Option<Decided> {
-        if is_own(&self.entry.worker, &self.state, &self.links, &self.flight, command) {
+        if is_own(&self.entry.worker, self.state, self.links, self.flight, command) {
             None
         } else {
             self.points_here(command)
@@ -173,28 +171,28 @@ impl Session {
         let mut upload = loop {
             let start = sent;
             let rest = input.get(start..).unwrap_or_default();
-            let (scanner, scanned) = scan(&self.entry, &self.state, rest)?;
+            let (scanner, scanned) = scan(self.entry, self.state, rest)?;
             sent += scanned.len;
             let command = Command::first(rest, caps).ok_or_else(|| broken("a command without its byte"))?;
             let goes_on = paused.as_ref().filter(|_| start == 0);
             let measured = note_command(
-                &self.entry,
-                &mut self.state,
-                &mut self.links,
-                &mut self.flight,
+                self.entry,
+                self.state,
+                self.links,
+                self.flight,
                 (command, scanned.done),
                 &mut decided,
                 goes_on,
             );
             let upload = Upload { scanner, complete: scanned.done, answer: command.answer() };
             if goes_on.is_none() {
-                mirror(&self.entry.worker, &self.state, &mut self.flight, command, &upload, &decided);
+                mirror(&self.entry.worker, self.state, self.flight, command, &upload, &decided);
             }
             // Only the first one is shown and logged as what runs from the beginning.
             let is_behind = runs.is_some();
             if runs.is_none() && upload.answer != Answer::None {
                 runs = Some((measured, command, upload.answer));
-                note_traced(&self.entry, &self.state, command, &decided);
+                note_traced(self.entry, self.state, command, &decided);
             }
             let rest = input.get(sent..).unwrap_or_default();
             let next = self.next_of_pipeline(&upload, rest);
@@ -203,7 +201,7 @@ impl Session {
             }
             // Most are alone.
             if upload.answer != Answer::None && (next.is_some() || is_behind) {
-                let also = is_behind.then(|| self.entry.worker.also(&self.state, command, &decided));
+                let also = is_behind.then(|| self.entry.worker.also(self.state, command, &decided));
                 let statement = Sent::of(command.kind, decided.plan);
                 self.links.pipelined.push(Step { measured, also: also.unwrap_or_default(), statement });
             }
@@ -212,18 +210,18 @@ impl Session {
         };
         if let Some((measured, command, answer)) = runs {
             upload.answer = answer;
-            begin_sent(&self.entry, &self.state, measured, command);
+            begin_sent(self.entry, self.state, measured, command);
         }
-        self.flight.begin_limits(&self.entry, &mut self.links, paused.as_ref(), limits, runs.is_some());
-        self.links.trace_sent(&self.state);
+        self.flight.begin_limits(self.entry, self.links, paused.as_ref(), limits, runs.is_some());
+        self.links.trace_sent(self.state);
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         self.io.backlog.extend_from_slice(later);
         let patched = patch.map(|patch| patch.applied(now));
         let now = patched.as_deref().unwrap_or(now);
         if was_sent {
-            note_command_sent(&self.entry.worker, &mut self.flight, true);
+            note_command_sent(&self.entry.worker, self.flight, true);
         } else {
-            send_command(&self.entry.worker, &self.state, &mut self.links, &mut self.flight, cx, setup, now)?;
+            send_command(&self.entry.worker, self.state, self.links, self.flight, cx, setup, now)?;
         }
         if upload.complete && self.links.is_sent() {
             return Ok(self.phase_after(upload.answer, 1));
@@ -246,16 +244,15 @@ impl Session {
     fn next_of_pipeline(&mut self, before: &Upload, rest: &[u8]) -> Option<Decided> {
         let is_last =
             self.flight.may_ask_for_file || before.answer == Answer::Endless || self.flight.is_changing();
-        if !before.complete || is_last || !is_visible(rest) || self.links.away.role.looks(&self.entry.worker)
-        {
+        if !before.complete || is_last || !is_visible(rest) || self.is_for_shards() {
             return None;
         }
         let goes_along = |next: &Command<'_>| {
-            !is_own(&self.entry.worker, &self.state, &self.links, &self.flight, *next)
+            !is_own(&self.entry.worker, self.state, self.links, self.flight, *next)
                 && next.kind.answer() != Answer::Endless
         };
-        let next = first_command(&self.entry, &self.state, rest).ok().flatten().filter(goes_along)?;
-        let next = decide_along(&self.entry, &self.io, &self.state, &self.links, next)?;
+        let next = first_command(self.entry, self.state, rest).ok().flatten().filter(goes_along)?;
+        let next = decide_along(self.entry, self.io, self.state, self.links, next)?;
         if before.answer == Answer::None && self.links.pipelined.is_empty() {
             return Some(next);
         }
@@ -344,11 +341,17 @@ pub(super) fn poll_upload(
 }
 
 /// Does what others want of the session before a command is sent. Ready if one may be.
-fn poll_may_send(entry: &BookEntry, state: &mut SessionState, links: &mut Links) -> Poll<Result<(), Ending>> {
-    // What an inner session runs is a part of what its client runs.
-    obey(entry, state, links, links.away.role.is_inner())?;
+fn poll_may_send(
+    entry: &BookEntry,
+    io: &Io,
+    state: &mut SessionState,
+    links: &mut Links,
+) -> Poll<Result<(), Ending>> {
+    obey(entry, state, links, io.is_for_once)?;
     if entry.control.is_recalled() {
-        leave_servers_off(entry, state, links)?;
+        // A part of another command looks for itself: all parts have one flag.
+        let leave = if io.is_for_once { leave_servers_off } else { leave_all_servers_off };
+        leave(entry, state, links)?;
     }
     if entry.control.is_held() { Poll::Pending } else { Poll::Ready(Ok(())) }
 }

@@ -12,11 +12,11 @@ use querylog::{AuditEvent, Port};
 use route::no_readers;
 use upstream::{AcquireError, Copied, Full, QUIT};
 
-use super::Session;
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::endings::unreadable;
 use super::facts::leases::{clean_up_behind, poll_idle_backend};
-use super::facts::orders::{leave_servers_off, obey};
+use super::facts::orders::{leave_all_servers_off, obey};
 use super::io::Io;
 use super::links::Links;
 use super::phase::Phase;
@@ -27,14 +27,13 @@ use crate::error::ClientError;
 use crate::invariant::in_use_mut;
 use crate::tunnel::resume;
 
-impl Session {
+impl Cx<'_> {
     /// Copies bytes until one side ends the session. Where no server can be had the client hears
     /// why, in the place of the answer to its first command, and may try again.
     pub(super) async fn fast_forward(&mut self) -> Result<Phase, Ending> {
         loop {
             self.entry.set_slow();
-            poll_fn(|cx| poll_first_bytes(&self.entry, &mut self.io, &mut self.state, &mut self.links, cx))
-                .await?;
+            poll_fn(|cx| poll_first_bytes(self.entry, self.io, self.state, self.links, cx)).await?;
             if self.io.backlog == QUIT {
                 self.entry.note_goodbye();
                 self.leave_servers().await;
@@ -64,7 +63,7 @@ impl Session {
         if end.said_goodbye {
             self.entry.note_goodbye();
         } else if end.owes {
-            clean_up_behind(&self.entry, &self.state, &mut self.links);
+            clean_up_behind(self.entry, self.state, self.links);
         }
         Err(Ending::ClientLeft)
     }
@@ -98,7 +97,7 @@ fn poll_first_bytes(
 ) -> Poll<Result<(), Ending>> {
     obey(entry, state, links, false)?;
     if entry.control.is_recalled() {
-        leave_servers_off(entry, state, links)?;
+        leave_all_servers_off(entry, state, links)?;
     }
     if io.backlog.is_empty() {
         let Poll::Ready(read) = io.poll_more(cx, &entry.worker.net.scratch) else {

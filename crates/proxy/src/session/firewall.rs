@@ -8,7 +8,7 @@ use route::{Asked, Route, Ruling};
 use tokio::time::Instant;
 use wire::command::Kind;
 
-use super::Session;
+use super::cx::Cx;
 use super::decided::{Decided, Reply};
 use super::facts::routing::{decide_prepared, judge};
 use super::state::SessionState;
@@ -19,7 +19,7 @@ use crate::error::ClientError;
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// Has the firewall judge the statement in the backlog, or the execution of one, which is
     /// whole, and which the proxy deals with itself. True if the client was told that it may not
     /// send it.
@@ -33,11 +33,11 @@ impl Session {
         let command = copied.command();
         let decided = match kind {
             Kind::Query => {
-                judge(&self.entry, &self.io, &self.state, &self.links, (command.text(), true), None, false)
+                judge(self.entry, self.io, self.state, self.links, (command.text(), true), None, false)
             }
-            _ => decide_prepared(&self.entry, &self.io, &self.state, &self.links, command),
+            _ => decide_prepared(self.entry, self.io, self.state, self.links, command),
         };
-        self.entry.worker.note_ruling(&self.state, command, &decided);
+        self.entry.worker.note_ruling(self.state, command, &decided);
         if let Route::Local(reply) = &decided.route
             && let Reply::Error(error) = &**reply
             && decided.screened.ruling == Ruling::Refused

@@ -3,7 +3,7 @@
 
 use upstream::Backend;
 
-use super::Session;
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::leases::break_promise;
 use super::facts::places::shares;
@@ -13,7 +13,7 @@ use super::state::SessionState;
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
 
-impl Session {
+impl Cx<'_> {
     /// The session waits for its client: what is not bound to it may be used by others.
     pub(super) fn make_idle(&mut self) {
         let goes_on = !self.io.backlog.is_empty() && !self.links.is_promised();
@@ -32,16 +32,16 @@ impl Session {
         if self.links.in_use.as_ref().is_none_or(is_awaited) || self.flight.decided.is_some() {
             return;
         }
-        self.links.note_ran(&mut self.state);
+        self.links.note_ran(self.state);
         let hostgroup = self.state.here;
         if !self.links.away.others.is_empty() {
-            make_others_idle(&self.entry, &self.state, &mut self.links);
+            make_others_idle(self.entry, self.state, self.links);
         }
         let may_be_hit = self.links.connection().is_some_and(|link| link.state().may_be_hit);
-        if !shares(&self.entry, &self.state, hostgroup) || may_be_hit && self.links.is_promised() {
-            return break_promise(&self.entry, &mut self.state, &mut self.links);
+        if !shares(self.entry, self.state, hostgroup) || may_be_hit && self.links.is_promised() {
+            return break_promise(self.entry, self.state, self.links);
         }
-        let pin = self.links.pin(&self.state);
+        let pin = self.links.pin(self.state);
         // Hidden code that began before an error is asked about behind it.
         let is_for_error = pin == Some(Pin::Warnings) || pin.is_some() && self.may_keep_error();
         self.entry
@@ -50,11 +50,11 @@ impl Session {
         if is_for_error {
             self.entry.worker.look_in(SWEEP_INTERVAL);
         }
-        if pin.is_some() || goes_on || !self.links.is_as_it_seems(&self.state) {
-            return break_promise(&self.entry, &mut self.state, &mut self.links);
+        if pin.is_some() || goes_on || !self.links.is_as_it_seems(self.state) {
+            return break_promise(self.entry, self.state, self.links);
         }
         if let Some(backend) = self.links.in_use.take() {
-            make_one_idle(&self.entry, &self.state, &mut self.links, backend);
+            make_one_idle(self.entry, self.state, self.links, backend);
         }
     }
 }

@@ -5,7 +5,7 @@ use session::limits::FIRST_CONNECTION_ID;
 use upstream::Full;
 use wire::command::Kind;
 
-use super::Session;
+use super::cx::Cx;
 use super::facts::commands::{Look, look, naming};
 use super::kill_forms::spell_kill;
 use super::links::Links;
@@ -13,19 +13,19 @@ use crate::ending::Ending;
 use crate::statement::{self, Own};
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// Whether the proxy deals with the command in the backlog itself, or may have to.
     pub(super) fn is_ours(&self) -> bool {
         let command = self.io.command(self.state.identity.capabilities);
         command.is_none_or(|command| {
-            look(&self.entry.worker, &self.state, &self.links, &self.flight, command) != Look::Plain
+            look(&self.entry.worker, self.state, self.links, self.flight, command) != Look::Plain
         })
     }
 
     /// Deals with such a command, which is in the backlog.
     pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
         let look = self.io.command(self.state.identity.capabilities).map_or(Look::Cut, |command| {
-            look(&self.entry.worker, &self.state, &self.links, &self.flight, command)
+            look(&self.entry.worker, self.state, self.links, self.flight, command)
         });
         let is_judged = matches!(look, Look::Ours(Own::Kill(_) | Own::KillByVariable));
         if is_judged && self.refuse_own(kind).await? {
@@ -36,7 +36,7 @@ impl Session {
             Look::Ours(Own::KillAndMore) => self.kill_in_front().await,
             Look::Ours(Own::KillByVariable) => self.kill_by_variable(kind).await,
             Look::Ours(Own::KillExecuted) => {
-                spell_kill(&self.entry, &mut self.io, &mut self.state);
+                spell_kill(self.entry, self.io, self.state);
                 Ok(())
             }
             Look::Ours(Own::Ask(ask)) => self.tell(kind, ask).await,
@@ -52,7 +52,7 @@ impl Session {
     /// any other.
     async fn name_threads(&mut self) -> Result<(), Ending> {
         if self.links.in_use.is_none() {
-            let session = self.links.session(&self.state);
+            let session = self.links.session(self.state);
             let hostgroup = session.transaction.unwrap_or(self.state.account.hostgroup());
             if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
                 return self.refuse_unserved(why).await;

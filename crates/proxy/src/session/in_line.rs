@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use upstream::{Found, InLine, Place, Whom, take, take_at_once};
 use wire::command::Kind;
 
-use super::Session;
+use super::cx::Cx;
 use super::decided::Next;
 use super::entry::BookEntry;
 use super::facts::causal::{awaits_writes, has_to_see};
@@ -27,21 +27,21 @@ use crate::ending::Ending;
 use crate::sock::Input;
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// Gets a connection for the command that `input` begins with. True if it has to wait in line
     /// for one, in the backlog. If not, the connection is there, or the search is over that
     /// [`borrow_backend`](Self::borrow_backend) goes on with.
     pub(super) fn get_in_line(&mut self, input: &[u8]) -> bool {
         let (worker, hostgroup) = (Rc::clone(&self.entry.worker.upstream), self.state.here);
         let now @ (began, uptime) = worker.shared.now();
-        let asker = self.links.asker(&self.state, self.flight.ahead);
+        let asker = self.links.asker(self.state, self.flight.ahead);
         // If another hostgroup may do it as well, servers that do not work are not waited for.
         let full = self.state.full(hostgroup, self.flight.decided.as_ref());
         let whom = Whom { asker: Some(&asker), ..Whom::of(&self.state.identity.account.user) };
         let line = match take(&worker, hostgroup, uptime, |_| false, full, &whom) {
             Some(Place::Spare(entry)) => match take_at_once(&worker, hostgroup, entry, &asker) {
                 Ok(found) => {
-                    take_found(&self.entry.control, &mut self.state, &mut self.links, found);
+                    take_found(&self.entry.control, self.state, self.links, found);
                     return false;
                 }
                 Err(place) => InLine::over(&worker, hostgroup, began, place),
@@ -49,9 +49,8 @@ impl Session {
             Some(place) => InLine::over(&worker, hostgroup, began, place),
             None => {
                 let deadline = began + worker.settings().variables.connect_timeout_server_max;
-                let batchable =
-                    batchable(&self.entry.worker, &self.state, &self.links, &mut self.flight, input);
-                let asker = self.links.asker(&self.state, self.flight.ahead);
+                let batchable = batchable(&self.entry.worker, self.state, self.links, self.flight, input);
+                let asker = self.links.asker(self.state, self.flight.ahead);
                 InLine::stand(&worker, hostgroup, now, (began, deadline), &asker, batchable)
             }
         };
@@ -59,7 +58,7 @@ impl Session {
         self.flight.begin().in_line = Some(Box::new(line));
         if is_waiting {
             self.io.backlog = input.to_vec();
-            show_waiting_since(&self.entry, &self.io, &self.state, &self.flight, began);
+            show_waiting_since(self.entry, self.io, self.state, self.flight, began);
         }
         is_waiting
     }
@@ -90,11 +89,11 @@ impl Session {
             line.set_came(place);
             return Poll::Ready(Err(Ending::ClientLeft));
         }
-        match take_handed(&self.entry.worker, &self.state, &self.links, &self.flight, place) {
+        match take_handed(&self.entry.worker, self.state, self.links, self.flight, place) {
             Ok(found) => {
                 self.flight.begin().in_line = None;
-                self.entry.end_running(&self.links);
-                take_found(&self.entry.control, &mut self.state, &mut self.links, found);
+                self.entry.end_running(self.links);
+                take_found(&self.entry.control, self.state, self.links, found);
             }
             Err(place) => {
                 if let Some(line) = &mut self.flight.begin().in_line {

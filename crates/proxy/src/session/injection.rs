@@ -8,7 +8,7 @@ use route::Sighting;
 use tokio::time::Instant;
 use wire::command::Kind;
 
-use super::Session;
+use super::cx::Cx;
 use super::decided::Decided;
 use super::facts::endings::told;
 use super::facts::shown::begin_own;
@@ -18,13 +18,13 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// Tells the client why the statement in the backlog is not sent, and that the session is over.
     pub(super) async fn refuse_injected(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
-        begin_own(&self.entry, &mut self.io, &mut self.state, &mut self.flight, kind);
+        begin_own(self.entry, self.io, self.state, self.flight, kind);
         let seq = self.skip_command().await?;
-        self.entry.answered_here(&self.links, error.code());
-        Err(told(&self.entry, &self.state, error, seq))
+        self.entry.answered_here(self.links, error.code());
+        Err(told(self.entry, self.state, error, seq))
     }
 }
 

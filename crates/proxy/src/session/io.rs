@@ -26,8 +26,10 @@ pub(super) struct Io {
     /// Whether the client was seen to have sent more while a reply was on its way. It is not looked
     /// for again until the reply is over.
     pub(super) has_more: bool,
-    /// What is in the backlog has come behind a file. An inner session leaves it to the outer one.
+    /// What is in the backlog has come behind a file. It is no part of the command that runs.
     pub(super) is_behind_file: bool,
+    /// One command is run for the client, as a part of another one.
+    pub(super) is_for_once: bool,
     /// How often the client was refused as another user.
     pub(super) refused_changes: u8,
     /// What the client has got too fast, where that is limited.
@@ -43,9 +45,20 @@ impl Io {
             unsent: Parked::default(),
             has_more: false,
             is_behind_file: false,
+            is_for_once: false,
             refused_changes: 0,
             throttle: None,
         }
+    }
+
+    /// A client for which this command, a packet, is run as a part of another one.
+    pub(super) fn for_once(sock: Sock, packet: Vec<u8>) -> Self {
+        Self { is_for_once: true, ..Self::new(sock, packet) }
+    }
+
+    /// Whether the command is over that was run for the client as a part of another one.
+    pub(super) const fn is_over_once(&self) -> bool {
+        self.is_for_once && (self.backlog.is_empty() || self.is_behind_file)
     }
 
     /// Reads more into the backlog. A client that has left is the error `UnexpectedEof`.

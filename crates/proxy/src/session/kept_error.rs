@@ -13,7 +13,7 @@ use wire::Capabilities;
 use wire::command::Kind;
 use wire::reply::Answer;
 
-use super::Session;
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_besides, ask_server, packet_of};
 use super::facts::sharing::{is_left_to_itself, may_leave_diagnostics};
@@ -71,21 +71,21 @@ impl SessionState {
     }
 }
 
-impl Session {
+impl Cx<'_> {
     /// Whether the last error alone binds the session, which waits for its client, to its
     /// connection; or, besides, code that its server is asked about once the error is kept.
     pub(super) fn may_keep_error(&self) -> bool {
         self.state.kept_error().is_some()
             && self.io.backlog.is_empty()
-            && (may_leave_diagnostics(&self.entry, &self.state, &self.links)
-                || self.may_judge_behind_error() && is_left_to_itself(&self.entry, &self.state, &self.links))
+            && (may_leave_diagnostics(self.entry, self.state, self.links)
+                || self.may_judge_behind_error() && is_left_to_itself(self.entry, self.state, self.links))
     }
 
     /// Answers the command in the backlog with an error of the proxy's own, of which the client may
     /// ask as of a server's.
     pub(super) async fn refuse_and_keep(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
         self.refuse_here(kind, error).await?;
-        self.links.keep_own_error(&mut self.state, error);
+        self.links.keep_own_error(self.state, error);
         Ok(())
     }
 }

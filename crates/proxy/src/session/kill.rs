@@ -9,7 +9,7 @@ use session::link::LinkState;
 use wire::command::Kind;
 use wire::reply::End;
 
-use super::Session;
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::endings::told;
 use super::facts::orders::while_waiting;
@@ -26,44 +26,33 @@ use crate::mail::Verdict;
 use crate::statement::Kill;
 use crate::statement::kill::What;
 
-impl Session {
+impl Cx<'_> {
     /// Runs a KILL of this client, whose command is in the backlog.
     pub(super) async fn run_kill(&mut self, kill: Kill) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
         if kill.id == u64::from(self.state.identity.connection_id) {
-            return kill_self(&self.entry, &mut self.io, &mut self.state, &mut self.links, kill.what, seq)
-                .await;
+            return kill_self(self.entry, self.io, self.state, self.links, kill.what, seq).await;
         }
-        match kill_other(&self.entry, &mut self.io, &self.state, kill).await? {
+        match kill_other(self.entry, self.io, self.state, kill).await? {
             Verdict::Done => {
                 let ok = ok(self.state.identity.capabilities, self.state.status);
-                reply(&self.entry, &mut self.io, &mut self.state, seq, &ok).await
+                reply(self.entry, self.io, self.state, seq, &ok).await
             }
             Verdict::Unknown => {
-                reply_error(
-                    &self.entry,
-                    &mut self.io,
-                    &mut self.state,
-                    seq,
-                    &ClientError::UnknownThread { id: kill.id },
-                )
-                .await
+                reply_error(self.entry, self.io, self.state, seq, &ClientError::UnknownThread { id: kill.id })
+                    .await
             }
-            Verdict::Failed(error) => {
-                reply_error(&self.entry, &mut self.io, &mut self.state, seq, &error).await
-            }
-            Verdict::Refused(payload) => {
-                reply(&self.entry, &mut self.io, &mut self.state, seq, &payload).await
-            }
+            Verdict::Failed(error) => reply_error(self.entry, self.io, self.state, seq, &error).await,
+            Verdict::Refused(payload) => reply(self.entry, self.io, self.state, seq, &payload).await,
         }
     }
 
     /// The same for one that is counted, and shown meanwhile.
     pub(super) async fn kill_here(&mut self, kind: Kind, kill: Kill) -> Result<(), Ending> {
-        let measured = measure_own(&self.entry, &self.io, &self.state, &self.flight, kind);
+        let measured = measure_own(self.entry, self.io, self.state, self.flight, kind);
         self.entry.begin_running(measured, &[]);
         self.run_kill(kill).await?;
-        self.entry.answered_here(&self.links, 0);
+        self.entry.answered_here(self.links, 0);
         Ok(())
     }
 }

@@ -10,8 +10,8 @@ use wire::command::Kind;
 use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
 
-use super::Session;
 use super::correction::correction;
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_server, packet_of};
 use super::facts::kills::kill_by_parameter;
@@ -24,41 +24,38 @@ use crate::mail::Verdict;
 use crate::statement::Kill;
 use crate::statement::kill::{self, Target};
 
-impl Session {
+impl Cx<'_> {
     /// Asks the session's server for the user variable that the KILL in the backlog names, and
     /// carries it out. What names no session of the proxy is for the server.
     pub(super) async fn kill_by_variable(&mut self, kind: Kind) -> Result<(), Ending> {
-        let session = self.links.session(&self.state);
+        let session = self.links.session(self.state);
         let hostgroup = session.transaction.unwrap_or(self.state.account.hostgroup());
         if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
             return self.refuse_unserved(why).await;
         }
-        let text = self.io.text_in_backlog(&self.state).map(<[u8]>::to_vec).unwrap_or_default();
+        let text = self.io.text_in_backlog(self.state).map(<[u8]>::to_vec).unwrap_or_default();
         let Some(form) = kill::parse(&text) else { return Ok(()) };
         let Target::Variable(name) = form.target else { return Ok(()) };
-        self.links.hide_last_result(&mut self.state);
-        let question = (packet_of(&self.state, &[b"SELECT @", name].concat()), Answer::Result);
-        let replies =
-            match ask_server(&self.entry, &mut self.state, &mut self.links, &mut self.flight, &[question])
-                .await?
-            {
-                Ok(replies) => replies,
-                Err(error) => return self.refuse_here(kind, &error).await,
-            };
+        self.links.hide_last_result(self.state);
+        let question = (packet_of(self.state, &[b"SELECT @", name].concat()), Answer::Result);
+        let replies = match ask_server(self.entry, self.state, self.links, self.flight, &[question]).await? {
+            Ok(replies) => replies,
+            Err(error) => return self.refuse_here(kind, &error).await,
+        };
         let value = replies.first().and_then(|reply| reply.only_cells().next()?);
         let id = value.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
         if let Some(kill) = id.map(|id| form.with(id)).filter(Kill::is_of_a_session) {
             return self.kill_here(kind, kill).await;
         }
         // In parentheses it is not asked about again.
-        self.io.say_instead(&self.state, &form.text_by(&[b"(@", name, b")"].concat()));
+        self.io.say_instead(self.state, &form.text_by(&[b"(@", name, b")"].concat()));
         Ok(())
     }
 
     /// Carries out the KILLs that the text in the backlog begins with, each of which names a
     /// session of the proxy. In their places the server gets what has come of them.
     pub(super) async fn kill_in_front(&mut self) -> Result<(), Ending> {
-        let text = self.io.text_in_backlog(&self.state).map(<[u8]>::to_vec).unwrap_or_default();
+        let text = self.io.text_in_backlog(self.state).map(<[u8]>::to_vec).unwrap_or_default();
         let (mut rest, mut instead) = (&text[..], Vec::new());
         loop {
             let (form, behind) = match kill::in_front(rest) {
@@ -73,7 +70,7 @@ impl Session {
                 // It ends here with an error, so nothing behind it runs.
                 return self.run_kill(kill).await;
             }
-            let outcome = outcome_as_text(&self.entry, &mut self.io, &self.state, kill).await?;
+            let outcome = outcome_as_text(self.entry, self.io, self.state, kill).await?;
             rest = behind;
             instead.extend_from_slice(&outcome);
             if !rest.is_empty() {
@@ -81,7 +78,7 @@ impl Session {
             }
         }
         instead.extend_from_slice(rest);
-        self.io.say_instead(&self.state, &instead);
+        self.io.say_instead(self.state, &instead);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
-use super::Session;
+use super::cx::Cx;
 use super::decided::Decided;
 use super::facts::asking::{ask_server, forget_warnings, packet_of};
 use super::kept_error::tell_error_again;
@@ -75,15 +75,15 @@ impl Links {
     }
 }
 
-impl Session {
+impl Cx<'_> {
     /// Puts what the command in the backlog asks for into it, if that is how many rows there were.
     /// Of warnings there are none: they would have kept the connection.
     pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
         let has_strange = self.links.has_own_warnings() && !self.links.has_warnings();
         if self.state.has_released_error() {
-            tell_error_again(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
+            tell_error_again(self.entry, self.state, self.links, self.flight).await?;
         } else if has_strange {
-            forget_warnings(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
+            forget_warnings(self.entry, self.state, self.links, self.flight).await?;
         }
         if self.links.in_use.is_none() {
             return Ok(());
@@ -91,19 +91,19 @@ impl Session {
         let told = match kind {
             Kind::Query => {
                 self.complete_front().await?;
-                let text = self.io.text_in_backlog(&self.state).unwrap_or_default();
-                with_numbers(text, self.links.unknown_here(&self.state))
+                let text = self.io.text_in_backlog(self.state).unwrap_or_default();
+                with_numbers(text, self.links.unknown_here(self.state))
             }
             // It is told when it is prepared.
             Kind::StmtExecute => None,
             _ => return Ok(()),
         };
         match told {
-            Some(text) => self.io.rewrite(&self.state, &text),
+            Some(text) => self.io.rewrite(self.state, &text),
             None if has_strange || self.links.has_warnings() => {}
             // They belong to the connection over which the statement before ran.
-            None if self.links.unknown_here(&self.state).changed.is_some() => {
-                forget_warnings(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
+            None if self.links.unknown_here(self.state).changed.is_some() => {
+                forget_warnings(self.entry, self.state, self.links, self.flight).await?;
             }
             None => {}
         }
@@ -112,22 +112,14 @@ impl Session {
 
     /// Makes `LAST_INSERT_ID()` at the backend in use what it is to the session.
     pub(super) async fn bring_last_id(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        until_told(&self.entry.worker, &self.state).await;
-        if self.links.has_last_id(&self.state) {
+        until_told(&self.entry.worker, self.state).await;
+        if self.links.has_last_id(self.state) {
             return Ok(());
         }
         let id = self.state.last.results.last_id().known();
         // At MySQL anything else would hide how many rows were found.
-        let set = (packet_of(&self.state, format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
-        let replies = match ask_server(
-            &self.entry,
-            &mut self.state,
-            &mut self.links,
-            &mut self.flight,
-            &[set],
-        )
-        .await?
-        {
+        let set = (packet_of(self.state, format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
+        let replies = match ask_server(self.entry, self.state, self.links, self.flight, &[set]).await? {
             Ok(replies) => replies,
             Err(error) => return Err(self.set_up_failed(kind, &error, decided).await),
         };
@@ -137,7 +129,7 @@ impl Session {
         }
         self.state.last.results.set_last_id(LastId::Is(id));
         // That has hidden how many rows the statement before had.
-        self.links.note_ran(&mut self.state);
+        self.links.note_ran(self.state);
         self.state.last.hide_changed();
         if let Some(link) = self.links.connection_mut() {
             link.set_last_id(Some(id));

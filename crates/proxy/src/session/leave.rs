@@ -5,9 +5,9 @@ use std::task::Poll;
 
 use upstream::QUIT;
 
-use super::Session;
+use super::cx::Cx;
 
-impl Session {
+impl Cx<'_> {
     /// The client has said goodbye: what nothing binds to it is for others, the rest ends.
     pub(super) async fn leave_servers(&mut self) {
         // Nothing that it has sent behind it counts.

@@ -17,8 +17,8 @@ use wire::command::{Kind, statement_id};
 use wire::frame::put_message;
 use wire::{Capabilities, StatusFlags};
 
-use super::Session;
 use super::cached_answer::Stale;
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::cache::take_stale;
 use super::facts::endings::{code, told};
@@ -37,7 +37,7 @@ use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::session::facts::endings::error_text;
 
-impl Session {
+impl Cx<'_> {
     /// Tells the client, with the command in the backlog, that its transaction is lost. False if
     /// that command does not have to do with it, or wants it to be over anyway.
     pub(super) async fn tell_rolled_back(&mut self, kind: Kind) -> Result<bool, Ending> {
@@ -51,8 +51,8 @@ impl Session {
             _ => {}
         }
         let error = self.state.transaction.rolled_back.take();
-        let Some(error) = error.filter(|_| !self.io.rolls_back(&self.state, kind)) else { return Ok(false) };
-        self.io.keep_types(&mut self.state);
+        let Some(error) = error.filter(|_| !self.io.rolls_back(self.state, kind)) else { return Ok(false) };
+        self.io.keep_types(self.state);
         self.refuse_here(kind, &error).await?;
         Ok(true)
     }
@@ -63,72 +63,63 @@ impl Session {
     pub(super) async fn outlive(&mut self, gone: Gone, seq: u8) -> Result<(), Ending> {
         let backend = in_use(self.links.in_use.as_ref())?;
         let server = backend.server().endpoint().clone();
-        let is_off = note_lost(&self.entry, &mut self.state, gone);
-        let loss @ (Loss::Nothing | Loss::Transaction) = self.links.loss(&self.state) else {
+        let is_off = note_lost(self.entry, self.state, gone);
+        let loss @ (Loss::Nothing | Loss::Transaction) = self.links.loss(self.state) else {
             let error = match gone {
                 Gone::Closed | Gone::Refused | Gone::NotOnly => ClientError::server_lost(&server),
                 Gone::Off(off) => ClientError::server_off(&server, off),
             };
-            let ending = told(&self.entry, &self.state, &error, seq);
+            let ending = told(self.entry, self.state, &error, seq);
             if is_off {
-                leave_nothing_running(&self.entry, &self.state, &mut self.links);
+                leave_nothing_running(self.entry, self.state, self.links);
             }
             return Err(ending);
         };
-        flush_client(&self.entry, &mut self.io, &mut self.state, &mut self.links).await?;
+        flush_client(self.entry, self.io, self.state, self.links).await?;
         let (unanswered, refused) = (
-            sent(&self.entry.control, &self.state, &self.links, &self.flight).unanswered(),
+            sent(&self.entry.control, self.state, self.links, self.flight).unanswered(),
             self.flight.begin().refusal.take(),
         );
         let refusal = refused.map(|refused| refused.0);
         let (kind, again) = (
             self.entry.control.running.kind(),
-            again(&self.entry, &self.state, &self.flight, unanswered, refusal.as_deref()),
+            again(self.entry, self.state, self.flight, unanswered, refusal.as_deref()),
         );
         let (command, outcome) = (kind.map_or("", Kind::name), unanswered.name());
         let error = refusal.as_deref().and_then(error_text).unwrap_or_default();
         tracing::info!(%server, %gone, command, outcome, error, again = again.is_some(), "a server is lost while it owes an answer");
         if is_off {
-            leave_nothing_running(&self.entry, &self.state, &mut self.links);
+            leave_nothing_running(self.entry, self.state, self.links);
         }
         let error = error_of(unanswered, &server, gone);
         let is_final = again.is_none() && refusal.is_none() && seq == 1;
         let stale = is_final
-            .then(|| stale_instead_of(&self.entry, &self.state, &self.links, &mut self.flight, &error))
+            .then(|| stale_instead_of(self.entry, self.state, self.links, self.flight, &error))
             .flatten();
-        lose_backend(&self.entry, &mut self.state, &mut self.links);
+        lose_backend(self.entry, self.state, self.links);
         self.flight.begin().forget_sent();
         self.state.last.ran = Ran::default();
         if let Some(stale) = stale {
-            return reply_stale(&self.entry, &mut self.io, &mut self.state, &mut self.links, stale).await;
+            return reply_stale(self.entry, self.io, self.state, self.links, stale).await;
         }
         if let Some(command) = again {
             let counts = refusal.is_none() && !self.flight.is_together();
             let flight = self.flight.begin();
             flight.tries = flight.tries.saturating_add(u16::from(counts));
-            send_once_more(&self.entry.control, &mut self.io, &mut self.flight, command);
+            send_once_more(&self.entry.control, self.io, self.flight, command);
             return Ok(());
         }
         let loses_nothing = loss == Loss::Nothing && unanswered != Unanswered::RolledBack;
         if kind == Some(Kind::Ping) && self.links.pipelined.is_empty() && loses_nothing {
             // The proxy itself is alive.
             let ok = ok(self.state.identity.capabilities, self.state.status);
-            reply(&self.entry, &mut self.io, &mut self.state, seq, &ok).await?;
-            self.entry.answered_here(&self.links, 0);
+            reply(self.entry, self.io, self.state, seq, &ok).await?;
+            self.entry.answered_here(self.links, 0);
             return Ok(());
         }
         let has_done_nothing = matches!(unanswered, Unanswered::Again | Unanswered::Nothing);
         let refusal = refusal.filter(|refusal| has_done_nothing && code(refusal).is_some());
-        refuse_lost(
-            &self.entry,
-            &mut self.io,
-            &mut self.state,
-            &mut self.links,
-            seq,
-            refusal.as_deref(),
-            &error,
-        )
-        .await
+        refuse_lost(self.entry, self.io, self.state, self.links, seq, refusal.as_deref(), &error).await
     }
 }
 

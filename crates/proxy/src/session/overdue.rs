@@ -11,10 +11,10 @@ use std::rc::Rc;
 
 use tokio::time::{Instant, sleep_until};
 
-use super::Session;
+use super::cx::Cx;
 use crate::ending::Ending;
 
-impl Session {
+impl Cx<'_> {
     /// Relays answers as [`relay_answers`](Self::relay_answers) does; if they are not there by
     /// `deadline` the statement is killed.
     pub(super) async fn relay_until(&mut self, deadline: Instant, seq: u8) -> Result<(), Ending> {

@@ -14,8 +14,8 @@ use wire::command::Kind;
 use wire::frame::MessageScanner;
 use wire::reply::Answer;
 
-use super::Session;
 use super::change_user::change_user;
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::endings::interrupted;
 use super::facts::orders::while_waiting;
@@ -35,7 +35,7 @@ use crate::fresh::Behind;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
 
-impl Session {
+impl Cx<'_> {
     /// Deals with the command in the backlog, which takes more than forwarding.
     pub(super) async fn route(&mut self, kind: Kind) -> Result<Phase, Ending> {
         let decided = self.flight.as_mut().and_then(|flight| flight.decided.take());
@@ -52,11 +52,11 @@ impl Session {
             }
             // The proxy itself is alive. A reset, however, needs a server: after it a session is
             // not what it was after its login, but has the server's own charset.
-            Kind::Ping if has_none || can_answer_ping(&self.entry, &self.state, &self.links) => {
+            Kind::Ping if has_none || can_answer_ping(self.entry, self.state, self.links) => {
                 self.state.last.counted.changed = 0;
                 let seq = self.skip_command().await?;
                 let ok = ok(self.state.identity.capabilities, self.state.status);
-                reply(&self.entry, &mut self.io, &mut self.state, seq, &ok).await?;
+                reply(self.entry, self.io, self.state, seq, &ok).await?;
             }
             Kind::ChangeUser if self.io.refused_changes >= CHANGES_REFUSED_MAX => {
                 self.refuse_unknown().await?;
@@ -64,10 +64,10 @@ impl Session {
             // Boxed, as all that is not the way of a statement: what waits for a connection should
             // be small.
             Kind::ChangeUser => {
-                Box::pin(change_user(&self.entry, &mut self.io, &mut self.state, &mut self.links)).await?;
+                Box::pin(change_user(self.entry, self.io, self.state, self.links)).await?;
                 // Decided here, and not behind each command: the firewall may be switched off
                 // meanwhile.
-                if is_fast_forward(&self.entry.worker, &self.state) {
+                if is_fast_forward(&self.entry.worker, self.state) {
                     return Ok(Phase::FastForward);
                 }
             }
@@ -85,7 +85,7 @@ impl Session {
     /// Answers a command that does not exist.
     pub(super) async fn refuse_unknown(&mut self) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
-        reply_error(&self.entry, &mut self.io, &mut self.state, seq, &ClientError::UnknownCommand).await
+        reply_error(self.entry, self.io, self.state, seq, &ClientError::UnknownCommand).await
     }
 
     /// Gets a backend of `hostgroup` for the command in the backlog, which stays there. Whether it
@@ -98,7 +98,7 @@ impl Session {
         let in_line = self.flight.as_mut().and_then(|flight| flight.in_line.take());
         let in_line = in_line.filter(|line| line.hostgroup == hostgroup);
         if in_line.as_ref().is_some_and(|line| line.is_killed) {
-            self.entry.end_running(&self.links);
+            self.entry.end_running(self.links);
             return Ok(Err(AcquireError::Proxy(ClientError::Interrupted)));
         }
         let lacks_schema = self.state.lacks_schema();
@@ -115,12 +115,11 @@ impl Session {
         };
         let begun = Instant::now();
         if !in_line.as_ref().is_some_and(|line| line.has_stood()) {
-            show_waiting(&self.entry, &self.io, &self.state, &self.flight);
+            show_waiting(self.entry, self.io, self.state, self.flight);
         }
         let acquired = {
-            let shares =
-                shares(&self.entry, &self.state, hostgroup) && !self.flight.wants_new && !lacks_schema;
-            let asker = shares.then(|| self.links.asker(&self.state, self.flight.ahead));
+            let shares = shares(self.entry, self.state, hostgroup) && !self.flight.wants_new && !lacks_schema;
+            let asker = shares.then(|| self.links.asker(self.state, self.flight.ahead));
             let behind =
                 self.flight.wanted.as_deref().map(|wanted| Behind(wanted, &self.entry.worker.shared));
             let avoid = behind.as_ref().map(|behind| behind as &dyn Avoid);
@@ -137,8 +136,8 @@ impl Session {
             trace.add(Part::Connect, connecting.get());
             trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
         });
-        self.entry.end_running(&self.links);
-        Ok(acquired.map(|found| take_found(&self.entry.control, &mut self.state, &mut self.links, found)))
+        self.entry.end_running(self.links);
+        Ok(acquired.map(|found| take_found(&self.entry.control, self.state, self.links, found)))
     }
 
     /// Answers the command in the backlog with the reason why it got no server, if it has a reply.
@@ -151,17 +150,17 @@ impl Session {
             let error = if let AcquireError::Proxy(error) = &why { Some(error) } else { None };
             return Box::pin(self.drop_unanswered(error)).await;
         }
-        measure_refused(&self.entry, &self.io, &self.state, &self.flight);
+        measure_refused(self.entry, self.io, self.state, self.flight);
         match why {
             AcquireError::Proxy(error) => {
                 let (connection, peer) = (self.state.identity.connection_id, self.state.identity.peer);
                 tracing::warn!(connection, %peer, error = %error.logged(), "a session got no server");
                 let seq = self.skip_command().await?;
-                reply_error(&self.entry, &mut self.io, &mut self.state, seq, &error).await
+                reply_error(self.entry, self.io, self.state, seq, &error).await
             }
             AcquireError::Server(payload) => {
                 let seq = self.skip_command().await?;
-                reply(&self.entry, &mut self.io, &mut self.state, seq, &payload).await
+                reply(self.entry, self.io, self.state, seq, &payload).await
             }
         }
     }
@@ -208,10 +207,10 @@ mod tests {
     /// the next one.
     #[test]
     fn what_waits_for_a_connection_stays_small() {
-        fn size<'a, F: Future>(_: impl Fn(&'a mut Session, Kind) -> F) -> usize {
+        fn size<'a, F: Future>(_: impl Fn(&'a mut Cx<'a>, Kind) -> F) -> usize {
             size_of::<F>()
         }
-        let bytes = size(Session::set_up);
+        let bytes = size(Cx::set_up);
         assert!(bytes <= 1600, "the future of a command that waits has {bytes} bytes");
     }
 }

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::Session;
+use super::cx::Cx;
 use super::phase::Phase;
 use crate::control::Signal;
 use crate::ending::Ending;
 
-impl Session {
+impl Cx<'_> {
     /// Waits for the next command for as long as the client has said that it may be idle.
     pub(super) async fn read_in_time(&mut self) -> Result<Phase, Ending> {
         let control = Rc::clone(&self.entry.control);

@@ -6,14 +6,14 @@
 use wire::command::{Kind, STATEMENT_ID};
 use wire::frame::{HEADER_LEN, put_message};
 
-use super::Session;
 use super::close::close_at_all;
+use super::cx::Cx;
 use super::facts::shown::measure_refused;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::PARTS_BYTES_MAX;
 
-impl Session {
+impl Cx<'_> {
     /// Drops the command in the backlog, which has no reply and cannot be sent: its client would
     /// take an error for the reply to the next command. A part of a value is kept, and a lost
     /// transaction is told with the next statement.
@@ -21,7 +21,7 @@ impl Session {
         if let Some(error @ ClientError::TransactionLost { .. }) = error {
             self.state.transaction.rolled_back = Some(Box::new(error.clone()));
         }
-        measure_refused(&self.entry, &self.io, &self.state, &self.flight);
+        measure_refused(self.entry, self.io, self.state, self.flight);
         let command = self.io.command(self.state.identity.capabilities);
         match command.filter(|command| command.kind == Kind::SendLongData).and_then(|part| part.statement()) {
             Some(id) => self.keep_part(id).await,
@@ -50,7 +50,7 @@ impl Session {
             put_message(&mut parts, 0, &payload);
             self.state.put_parts_back(id, parts);
         } else {
-            close_at_all(&self.entry, &mut self.state, &mut self.links, id).await?;
+            close_at_all(self.entry, self.state, self.links, id).await?;
         }
         self.skip_command().await.map(drop)
     }

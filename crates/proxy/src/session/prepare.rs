@@ -12,8 +12,8 @@ use wire::command::{Kind, STATEMENT_ID};
 use wire::frame::{HEADER_LEN, MAX_PAYLOAD};
 use wire::reply::Answer;
 
-use super::Session;
 use super::close::close_here;
+use super::cx::Cx;
 use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_server, forget_warnings};
@@ -47,7 +47,7 @@ pub(super) enum NotPrepared {
     Cannot,
 }
 
-impl Session {
+impl Cx<'_> {
     /// Prepares the statement in the backlog, and names it to the client by a number that no other
     /// one has.
     pub(super) async fn prepare_for_client(&mut self, decided: &mut Decided) -> Result<(), Stop> {
@@ -61,27 +61,24 @@ impl Session {
         let command = copied.command();
         self.state.note_prepared_load(command.text());
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
-        let measured = measure(&self.entry, &mut self.state, &self.links, command, decided, paused.as_ref());
+        let measured = measure(self.entry, self.state, self.links, command, decided, paused.as_ref());
         decided.is_counted = true;
         self.entry.begin_running(measured, command.text());
-        note_traced(&self.entry, &self.state, command, decided);
+        note_traced(self.entry, self.state, command, decided);
         if let Some(paused) = paused {
             self.entry.control.running.resume(&paused);
         }
         let question = [(command.payload().to_vec(), Answer::Prepare)];
-        let replies =
-            match ask_server(&self.entry, &mut self.state, &mut self.links, &mut self.flight, &question)
-                .await?
-            {
-                Ok(replies) => replies,
-                Err(_) if self.flight.tries_again(decided) => {
-                    self.entry.end_running(&self.links);
-                    return Err(Stop::Elsewhere);
-                }
-                Err(error) => return Err(self.refuse_counted(&error).await.into()),
-            };
+        let replies = match ask_server(self.entry, self.state, self.links, self.flight, &question).await? {
+            Ok(replies) => replies,
+            Err(_) if self.flight.tries_again(decided) => {
+                self.entry.end_running(self.links);
+                return Err(Stop::Elsewhere);
+            }
+            Err(error) => return Err(self.refuse_counted(&error).await.into()),
+        };
         self.skip_command().await?;
-        let preparing = preparing(&self.entry, &mut self.state, &mut self.links, command.text(), decided);
+        let preparing = preparing(self.entry, self.state, self.links, command.text(), decided);
         let Some(mut reply) = replies.into_iter().next() else {
             return Err(broken("a PREPARE without its reply").into());
         };
@@ -103,7 +100,7 @@ impl Session {
             }
             self.entry.control.running.set_statement(id);
         }
-        self.entry.answered_at_server(&self.links, &reply);
+        self.entry.answered_at_server(self.links, &reply);
         if reply.error().is_some() {
             self.state.note_error(self.links.state_mut());
             self.state.note_failed(Some(&reply.bytes));
@@ -111,7 +108,7 @@ impl Session {
                 all.forget_last();
             }
         }
-        Err(write_to_client(&self.entry, &mut self.io, &mut self.state, &reply.bytes).await.into())
+        Err(write_to_client(self.entry, self.io, self.state, &reply.bytes).await.into())
     }
 }
 

@@ -9,7 +9,7 @@ use reply::listing::Absent;
 use tokio::time::{Instant, timeout_at};
 use wire::command::Kind;
 
-use super::Session;
+use super::cx::Cx;
 use super::facts::orders::while_waiting;
 use super::flight::Flight;
 use crate::ending::Ending;
@@ -18,7 +18,7 @@ use crate::limits::{SESSIONS_LISTED_MAX, SESSIONS_WAIT_MAX};
 use crate::statement::Own;
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// Asks all workers for their sessions, for the statement in the backlog.
     pub(super) async fn ask_for_sessions(&mut self, kind: Kind, is_full: bool) -> Result<(), Ending> {
         let worker = Rc::clone(&self.entry.worker);

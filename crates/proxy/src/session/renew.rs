@@ -7,8 +7,8 @@ use wire::command::{Kind, statement_id};
 use wire::frame::HEADER_LEN;
 use wire::reply::{End, Outcome};
 
-use super::Session;
 use super::close::close_here;
+use super::cx::Cx;
 use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::executions::send_once_more;
@@ -31,7 +31,7 @@ pub(super) const fn needs_renewal(outcome: Outcome, runs: Option<Kind>) -> bool 
     matches!(outcome.end, End::Err { code: NEED_REPREPARE }) && matches!(runs, Some(Kind::StmtExecute))
 }
 
-impl Session {
+impl Cx<'_> {
     /// Prepares the statement of `command` once more, so that it is executed next; if it cannot be,
     /// or was too often, the client gets the server's `answer`, which is this `outcome`.
     pub(super) async fn renew(
@@ -51,34 +51,25 @@ impl Session {
         let statement =
             payload.and_then(statement_id).filter(|_| self.flight.renewals <= RENEWALS_MAX).filter(can_be);
         let (Some(command), Some(statement)) = (command, statement) else {
-            return pass_on(&self.entry, &mut self.io, &mut self.state, &self.links, answer, outcome).await;
+            return pass_on(self.entry, self.io, self.state, self.links, answer, outcome).await;
         };
-        close_here(&self.entry, &mut self.state, &mut self.links, statement).await?;
-        match prepare_again(&self.entry, &mut self.state, &mut self.links, &mut self.flight, statement)
-            .await?
-        {
+        close_here(self.entry, self.state, self.links, statement).await?;
+        match prepare_again(self.entry, self.state, self.links, self.flight, statement).await? {
             Ok(_) if killed_here(&self.entry.control, self.state.identity.capabilities, true)? => {
-                refuse_running(
-                    &self.entry,
-                    &mut self.io,
-                    &mut self.state,
-                    &self.links,
-                    &ClientError::Interrupted,
-                )
-                .await
+                refuse_running(self.entry, self.io, self.state, self.links, &ClientError::Interrupted).await
             }
             Ok(_) => {
-                send_once_more(&self.entry.control, &mut self.io, &mut self.flight, command);
+                send_once_more(&self.entry.control, self.io, self.flight, command);
                 let decided = Decided::plainly_to(self.state.here).after_its_turn();
                 let prepared = self.state.prepared.as_ref().and_then(|all| all.get(statement));
                 self.flight.begin().decided = prepared.map(|prepared| decided.prepared_as(&prepared.what));
                 Ok(())
             }
             Err(NotPrepared::Lost(error)) => {
-                refuse_running(&self.entry, &mut self.io, &mut self.state, &self.links, &error).await
+                refuse_running(self.entry, self.io, self.state, self.links, &error).await
             }
             Err(NotPrepared::Refused(_) | NotPrepared::Changed | NotPrepared::Cannot) => {
-                pass_on(&self.entry, &mut self.io, &mut self.state, &self.links, answer, outcome).await
+                pass_on(self.entry, self.io, self.state, self.links, answer, outcome).await
             }
         }
     }

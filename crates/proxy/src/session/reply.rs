@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use wire::frame::MessageScanner;
 
-use super::Session;
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::endings::{interrupted, unreadable};
 use super::facts::orders::obey;
@@ -15,17 +15,14 @@ use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
 
-impl Session {
+impl Cx<'_> {
     /// Reads one command to its end and forgets it. Returns the sequence id that an answer begins
     /// with.
     pub(super) async fn skip_command(&mut self) -> Result<u8, Ending> {
         // Until the command is whole the client is as good as idle, and has as long as an idle one.
         self.entry.set_slow();
         let mut scanner = MessageScanner::new(0);
-        poll_fn(|cx| {
-            poll_skip(&self.entry, &mut self.io, &mut self.state, &mut self.links, cx, &mut scanner)
-        })
-        .await?;
+        poll_fn(|cx| poll_skip(self.entry, self.io, self.state, self.links, cx, &mut scanner)).await?;
         if let Some(flight) = self.flight.as_mut() {
             (flight.paused, flight.absent) = (None, None);
         }

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
 
-use super::Session;
+use super::cx::Cx;
 use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::causal::note_causal;
@@ -24,7 +24,7 @@ use crate::limits::PREPARED_BYTES_MAX;
 use crate::state::{Mark, Pin};
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// What is to be done with a command, if that is to send it to the backend in use. If not, it
     /// is kept in [`decided`](super::InFlight::decided); nothing is if more of the command has to
     /// be there first.
@@ -35,10 +35,10 @@ impl Session {
             Decided { patch: None, ..decided }
         } else {
             self.state.trace(Trace::clear);
-            decide(&self.entry, &self.io, &self.state, &self.links, command)?
+            decide(self.entry, self.io, self.state, self.links, command)?
         };
-        if is_here(&self.entry.worker, &self.state, &self.links, &decided)
-            && is_simple(&self.entry.worker, &self.state, &self.links, command, &decided)
+        if is_here(&self.entry.worker, self.state, self.links, &decided)
+            && is_simple(&self.entry.worker, self.state, self.links, command, &decided)
         {
             return Some(decided);
         }

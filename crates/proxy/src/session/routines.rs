@@ -14,6 +14,7 @@ use upstream::Reply;
 use wire::StatusFlags;
 use wire::reply::Answer;
 
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::asking::{
     ask_rows, ask_server, end_question, forget_warnings, has_mode, has_usual_grammar, packet_of, texts,
@@ -21,8 +22,8 @@ use super::facts::asking::{
 use super::facts::places::shares;
 use super::flight::Flight;
 use super::links::Links;
+use super::relations;
 use super::state::SessionState;
-use super::{Session, relations};
 use crate::ending::Ending;
 use crate::limits::ROUTINE_BYTES_MAX;
 use crate::relations::{Behind, Relation};
@@ -34,7 +35,7 @@ use crate::worker::Worker;
 /// source.
 const UNALTERED_MIN: Duration = Duration::from_secs(3_700);
 
-impl Session {
+impl Cx<'_> {
     /// Whether it is of use to ask what the routines do that have run, and nothing is lost with
     /// that.
     #[inline]
@@ -66,7 +67,7 @@ impl Session {
             // A session that is bound by other pins would not be free, and warnings would be gone.
             && self.links.has_only_pins(pins)
             // Sessions that have one connection to one server need not know.
-            && (shares(&self.entry, &self.state, hostgroup) || !self.entry.worker.has_one_way(&self.state))
+            && (shares(self.entry, self.state, hostgroup) || !self.entry.worker.has_one_way(self.state))
     }
 }
 

@@ -9,7 +9,7 @@ use wire::frame::front;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
-use super::Session;
+use super::cx::Cx;
 use super::decided::{Decided, Next, Reply};
 use super::facts::asking::{ask_server, packet_of};
 use super::facts::causal::{awaits_writes, has_to_see};
@@ -31,7 +31,7 @@ use crate::error::ClientError;
 use crate::invariant::broken;
 use crate::limits::{BEHIND_SETUP_MAX, INTERNAL_LOST_MAX};
 
-impl Session {
+impl Cx<'_> {
     /// Does what was decided about the command in the backlog, which is answered here, or goes on
     /// to a server.
     pub(super) async fn follow_route(&mut self, kind: Kind, mut decided: Decided) -> Result<Phase, Ending> {
@@ -44,8 +44,8 @@ impl Session {
         if let Route::Local(reply) = &decided.route {
             let reply = Reply::clone(reply);
             if let Some(command) = self.io.command(self.state.identity.capabilities) {
-                self.entry.worker.note_ruling(&self.state, command, &decided);
-                self.entry.worker.note_sighting(&self.state, command, &decided);
+                self.entry.worker.note_ruling(self.state, command, &decided);
+                self.entry.worker.note_sighting(self.state, command, &decided);
             }
             let is_injected = matches!(decided.screened.sighting, Some(Sighting::Refused(_)));
             match reply {
@@ -72,7 +72,7 @@ impl Session {
         // What is sent once more has its places, and was delayed.
         let waits = decided.next < Next::SetUp
             && self.flight.paused.is_none()
-            && (decided.orders.is_some() || has_to_wait(&self.entry.worker, &self.state, kind));
+            && (decided.orders.is_some() || has_to_wait(&self.entry.worker, self.state, kind));
         decided.next = Next::SetUp;
         self.flight.begin().decided = Some(decided);
         Ok(if waits { Phase::Waiting(kind) } else { Phase::SettingUp(kind) })
@@ -96,18 +96,18 @@ impl Session {
     }
 
     async fn make_fit(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        self.io.obey_orders(&mut self.state, decided);
+        self.io.obey_orders(self.state, decided);
         if kind == Kind::StmtClose {
             return Err(Box::pin(self.close_everywhere()).await.into());
         }
-        self.flight.begin().wants_new = decided.wants_new()
-            && makes_way_for_new(&self.entry, &mut self.state, &mut self.links, decided.hostgroup());
-        self.flight.begin().ahead = self.io.ahead(&self.state, kind, decided);
+        self.flight.begin().wants_new =
+            decided.wants_new() && makes_way_for_new(self.entry, self.state, self.links, decided.hostgroup());
+        self.flight.begin().ahead = self.io.ahead(self.state, kind, decided);
         // A cursor is read, and values are kept, where the statement is, whatever is to be seen.
         let may_see = !matches!(kind, Kind::StmtFetch | Kind::StmtReset | Kind::SendLongData);
-        let fresh = has_to_see(&self.entry.worker, &self.state, &self.links, decided).filter(|_| may_see);
+        let fresh = has_to_see(&self.entry.worker, self.state, self.links, decided).filter(|_| may_see);
         let reached = if fresh.is_some()
-            || may_see && awaits_writes(&self.entry.worker, &self.state, &self.links, decided)
+            || may_see && awaits_writes(&self.entry.worker, self.state, self.links, decided)
         {
             // Boxed: most must see nothing.
             Box::pin(self.reach_seeing(kind, fresh, decided)).await
@@ -115,7 +115,7 @@ impl Session {
             match self.reach(decided).await {
                 // The connection in use was exchanged for one that has proven nothing.
                 Ok(reached)
-                    if may_see && awaits_writes(&self.entry.worker, &self.state, &self.links, decided) =>
+                    if may_see && awaits_writes(&self.entry.worker, self.state, self.links, decided) =>
                 {
                     Box::pin(self.see_awaited(kind, decided, reached)).await
                 }
@@ -130,16 +130,15 @@ impl Session {
         }
         let kept = &self.entry.worker.upstream.kept;
         let has_to_prepare =
-            |command: Command<'_>| self.links.has_to_prepare(kept, &self.state, command, decided);
+            |command: Command<'_>| self.links.has_to_prepare(kept, self.state, command, decided);
         if self.io.command(self.state.identity.capabilities).is_some_and(has_to_prepare)
             && let Err(error) =
-                Box::pin(prepare_before(&self.entry, &mut self.state, &mut self.links, &mut self.flight))
-                    .await?
+                Box::pin(prepare_before(self.entry, self.state, self.links, self.flight)).await?
         {
             return Err(Box::pin(self.set_up_failed(kind, &error, decided)).await);
         }
         self.check_connected(kind, decided).await?;
-        if self.links.needs_last_result(&self.state, decided) {
+        if self.links.needs_last_result(self.state, decided) {
             Box::pin(self.tell_last_result(kind)).await?;
             self.check_connected(kind, decided).await?;
         }
@@ -189,9 +188,9 @@ impl Session {
     /// Commits the open transaction for the command in the backlog, which is judged anew after
     /// that: it may belong elsewhere.
     async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
-        note_commit(&self.entry, &self.state, &mut self.flight);
-        let commit = (packet_of(&self.state, b"COMMIT"), Answer::Result);
-        match ask_server(&self.entry, &mut self.state, &mut self.links, &mut self.flight, &[commit]).await? {
+        note_commit(self.entry, self.state, self.flight);
+        let commit = (packet_of(self.state, b"COMMIT"), Answer::Result);
+        match ask_server(self.entry, self.state, self.links, self.flight, &[commit]).await? {
             Err(error) => self.refuse_here(kind, &ClientError::CommitUnknown(Box::new(error))).await,
             Ok(replies) if self.state.status.contains(StatusFlags::IN_TRANSACTION) => {
                 let refusal = replies.first().map_or(&[][..], |reply| front(&reply.bytes));
@@ -260,10 +259,10 @@ impl Session {
 
     /// Answers the command in the backlog with one packet.
     pub(super) async fn answer_here(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Ending> {
-        begin_own(&self.entry, &mut self.io, &mut self.state, &mut self.flight, kind);
+        begin_own(self.entry, self.io, self.state, self.flight, kind);
         let seq = self.skip_command().await?;
-        reply(&self.entry, &mut self.io, &mut self.state, seq, payload).await?;
-        self.entry.answered_here(&self.links, 0);
+        reply(self.entry, self.io, self.state, seq, payload).await?;
+        self.entry.answered_here(self.links, 0);
         Ok(())
     }
 
@@ -272,15 +271,15 @@ impl Session {
         if kind.answer() == Answer::None {
             return Box::pin(self.drop_unanswered(Some(error))).await;
         }
-        begin_own(&self.entry, &mut self.io, &mut self.state, &mut self.flight, kind);
+        begin_own(self.entry, self.io, self.state, self.flight, kind);
         self.refuse_counted(error).await
     }
 
     /// The same if the command was counted before.
     pub(super) async fn refuse_counted(&mut self, error: &ClientError) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
-        reply_error(&self.entry, &mut self.io, &mut self.state, seq, error).await?;
-        self.entry.answered_here(&self.links, error.code());
+        reply_error(self.entry, self.io, self.state, seq, error).await?;
+        self.entry.answered_here(self.links, error.code());
         Ok(())
     }
 }

@@ -1,14 +1,14 @@
 //! Statements over tables that are split over servers.
 //!
-//! Beside the session of the client, the *outer* session, there is one *inner* session for each
-//! shard's hostgroup that its statements have used. An inner session is a session like any other:
-//! it has its own connections, splits reads from writes at its shard, and outlives its servers. Its
-//! client is the outer session. A statement that names no sharded table runs in the outer session
-//! as if there were no shards: that is its home.
+//! A session has one [leg](super::cx::Leg) at home, and one for each shard's hostgroup that its
+//! statements have used. They run commands by the same functions: each leg has its own connections,
+//! splits reads from writes at its shard, and outlives its servers. Those of one statement run at the
+//! same time, for clients that are not there. A statement that names no sharded table runs at home
+//! as if there were no shards.
 //!
-//! - [`inner`]: inner sessions, and having one run a command;
-//! - [`plan`](mod@plan): where a statement goes; [`definitions`]: learning what its tables are,
-//!   [`stored`]: and what is behind its names, [`rows`]: reading replies for that;
+//! - [`inner`]: legs at shards, and having one run a command;
+//! - [`plan`](mod@plan): where a statement goes, [`way`]: and what is done with it;
+//!   [`definitions`]: learning what its tables are, [`stored`]: and what is behind its names;
 //! - [`defining`]: definitions of tables of several nodes; [`naming`]: what texts name;
 //! - [`command`]: what shards get; [`one`]: statements for one shard, [`straight`]: those that come
 //!   again, [`many`]: for several shards ([`scattered`], [`runners`], [`relaying`],
@@ -18,7 +18,8 @@
 //!   [`warnings`]: what `SHOW WARNINGS` tells of several shards;
 //!   [`ids`]: ids of sequences, [`last_id`]: what `LAST_INSERT_ID()` is;
 //! - [`transaction`]: transactions that reach shards, [`savepoints`]: those within them,
-//!   [`lost`]: those that end unasked, [`autocommit`]: what does not end them.
+//!   [`lost`]: those that end unasked, [`autocommit`]: what does not end them;
+//! - [`role`]: what a session has at shards, [`facts`]: what statements need to know of it.
 
 mod autocommit;
 mod command;
@@ -51,13 +52,14 @@ mod straight;
 mod transaction;
 mod values;
 mod warnings;
+mod way;
 
 use std::sync::Arc;
 
 use planner::seen::Names;
 use wire::command::Kind;
 
-use super::Session;
+use super::cx::Cx;
 use super::phase::Phase;
 use super::state::{Past, SessionState};
 use crate::ending::Ending;
@@ -76,32 +78,32 @@ pub(crate) use defining::error_text;
 use inner::Inner;
 use lost::was_rolled_back;
 pub(crate) use naming::shard_hint;
-use plan::Way;
 use prepared::names_one;
 use role::{Place, Role};
 use scattered::Scattered;
 use transaction::is_about_transaction;
+use way::Way;
 
-impl Session {
+impl Cx<'_> {
     /// Finds out where the command in the backlog goes, and has it run there.
     pub(super) async fn at_shards(&mut self, kind: Kind) -> Result<Phase, Ending> {
         self.entry.control.set_busy();
         if !self.entry.worker.has_shards() && !self.links.away.role.has_transaction() {
             // There are no sharded tables any more.
-            leave_shards(&self.entry, &self.state, &mut self.links).await?;
+            leave_shards(self.entry, self.state, self.links).await?;
             return Ok(Phase::Reading);
         }
         if self.state.past.replace(Past::ROLLED_BACK, false) {
             // Home was rolled back. What is open there now came behind that.
-            roll_back_at_shards(&self.entry, &self.state, &mut self.links).await?;
+            roll_back_at_shards(self.entry, self.state, self.links).await?;
         }
         if is_about_transactions(kind) {
             self.heed_lost_shards().await?;
             if self.state.transaction.rolled_back.is_some() {
                 // The client is told so: it has lost what it did at shards, too.
-                roll_back_at_shards(&self.entry, &self.state, &mut self.links).await?;
+                roll_back_at_shards(self.entry, self.state, self.links).await?;
                 if matches!(kind, Kind::ResetConnection | Kind::ChangeUser) {
-                    leave_shards(&self.entry, &self.state, &mut self.links).await?;
+                    leave_shards(self.entry, self.state, self.links).await?;
                 }
                 return Ok(self.links.stay_home());
             }
@@ -118,7 +120,7 @@ impl Session {
             Kind::FieldList => self.list_fields().await,
             kind if names_one(kind) => self.statement_at_shards(kind).await,
             Kind::ResetConnection | Kind::ChangeUser | Kind::Quit => {
-                leave_shards(&self.entry, &self.state, &mut self.links).await?;
+                leave_shards(self.entry, self.state, self.links).await?;
                 Ok(self.links.stay_home())
             }
             _ => Ok(self.links.stay_home()),
@@ -161,7 +163,7 @@ impl Session {
         let way = self.way_of(command).await?;
         if way.enters_shards() {
             // They do not come into a transaction that an error has ended at home.
-            was_rolled_back(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
+            was_rolled_back(self.entry, self.state, self.links, self.flight).await?;
             if self.state.transaction.rolled_back.is_some() {
                 return Ok(self.links.stay_home());
             }
@@ -208,10 +210,10 @@ impl Session {
             return self.answer_over(command.kind, &error).await;
         }
         if command.writes() {
-            if let Err(error) = may_write(&self.entry.worker, &self.state, &mut self.links, Place::Home) {
+            if let Err(error) = may_write(&self.entry.worker, self.state, self.links, Place::Home) {
                 return self.refuse_at_shards(command.kind, &error).await;
             }
-            note_written_at_home(&self.state, &mut self.links);
+            note_written_at_home(self.state, self.links);
         }
         Ok(self.links.stay_home())
     }
@@ -242,10 +244,10 @@ impl Session {
 
     /// Gives the client a reply of an inner session to the command in the backlog.
     async fn give_reply(&mut self, kind: Kind, reply: &[u8]) -> Result<Phase, Ending> {
-        begin_own(&self.entry, &mut self.io, &mut self.state, &mut self.flight, kind);
+        begin_own(self.entry, self.io, self.state, self.flight, kind);
         self.skip_command().await?;
-        write_to_client(&self.entry, &mut self.io, &mut self.state, reply).await?;
-        self.entry.answered_here(&self.links, 0);
+        write_to_client(self.entry, self.io, self.state, reply).await?;
+        self.entry.answered_here(self.links, 0);
         Ok(Phase::Over)
     }
 }

@@ -10,7 +10,7 @@ use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
-use super::Session;
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_server, packet_of};
 use super::facts::endings::lose_other;
@@ -29,7 +29,7 @@ use crate::state::gtids::said_to;
 use crate::statement::set_use::{SetOf, set_of};
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and
     /// says there what the client has set.
     pub(super) async fn go_in_schema(
@@ -38,23 +38,21 @@ impl Session {
         full: Full,
     ) -> Result<Result<(), AcquireError>, Ending> {
         if self.state.here != hostgroup {
-            if may_leave_diagnostics(&self.entry, &self.state, &self.links) {
-                Box::pin(leave_diagnostics(&self.entry, &mut self.state, &mut self.links, &mut self.flight))
-                    .await?;
+            if may_leave_diagnostics(self.entry, self.state, self.links) {
+                Box::pin(leave_diagnostics(self.entry, self.state, self.links, self.flight)).await?;
             }
-            release_in_use(&self.entry, &mut self.state, &mut self.links);
+            release_in_use(self.entry, self.state, self.links);
             self.state.here = hostgroup;
             self.entry.control.about.set_hostgroup(hostgroup);
             // Of one that was lost before, the next statement hears: this may be another command.
             let was_lost = self.state.transaction.rolled_back.is_some();
-            take_up(&self.entry, &mut self.state, &mut self.links, hostgroup).await?;
+            take_up(self.entry, self.state, self.links, hostgroup).await?;
             if !was_lost && let Some(error) = self.state.transaction.rolled_back.take() {
                 return Ok(Err(AcquireError::Proxy(*error)));
             }
         }
         if let Some(off) = self.links.off()
-            && let Some(error) =
-                lose_backend_for(&self.entry, &mut self.state, &mut self.links, Gone::Off(off))?
+            && let Some(error) = lose_backend_for(self.entry, self.state, self.links, Gone::Off(off))?
         {
             return Ok(Err(AcquireError::Proxy(error)));
         }
@@ -62,10 +60,10 @@ impl Session {
             .links
             .in_use
             .as_ref()
-            .is_some_and(|backend| leaves(&self.entry.worker, &self.state, &self.links, backend))
+            .is_some_and(|backend| leaves(&self.entry.worker, self.state, self.links, backend))
             && let Some(late) = self.links.in_use.take()
         {
-            lose_backend(&self.entry, &mut self.state, &mut self.links);
+            lose_backend(self.entry, self.state, self.links);
             part(late);
         }
         let is_borrowed = self.links.in_use.is_none();
@@ -76,20 +74,18 @@ impl Session {
             };
             if is_new
                 && self.state.was_reset()
-                && let Err(why) =
-                    reset_new(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?
+                && let Err(why) = reset_new(self.entry, self.state, self.links, self.flight).await?
             {
                 return Ok(Err(why));
             }
         }
         let is_in_none = is_borrowed && self.state.lacks_schema();
         if self.links.applied() != self.state.version() || is_in_none {
-            return Box::pin(say_settings(&self.entry, &mut self.state, &mut self.links, &mut self.flight))
-                .await;
+            return Box::pin(say_settings(self.entry, self.state, self.links, self.flight)).await;
         }
         if !is_borrowed && self.links.has_setup() && self.flight.ahead != Ahead::All {
             // It was for a command that was not sent.
-            return Ok(ask_server(&self.entry, &mut self.state, &mut self.links, &mut self.flight, &[])
+            return Ok(ask_server(self.entry, self.state, self.links, self.flight, &[])
                 .await?
                 .map(drop)
                 .map_err(AcquireError::Proxy));

@@ -10,7 +10,7 @@ use wire::frame::put_message;
 use wire::packet::{self, TextRow};
 use wire::{Capabilities, StatusFlags};
 
-use super::Session;
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::answers::peek;
 use super::facts::causal::explain_writes;
@@ -41,7 +41,7 @@ enum Told {
     Refused(ClientError),
 }
 
-impl Session {
+impl Cx<'_> {
     /// Answers a question, which is in the backlog.
     pub(super) async fn tell(&mut self, kind: Kind, ask: Ask) -> Result<(), Ending> {
         let told = match ask {
@@ -56,7 +56,7 @@ impl Session {
                 None => Told::Refused(ClientError::NotTraced),
             },
             Ask::Internals => {
-                Told::Json("session_info", internals(&self.entry, &self.io, &self.state, &self.links))
+                Told::Json("session_info", internals(self.entry, self.io, self.state, self.links))
             }
             Ask::UnknownInternal => Told::Refused(ClientError::UnknownInternal),
             Ask::Tracing(on) => {
@@ -80,11 +80,11 @@ impl Session {
                 (&name[..], vec![vec![json]])
             }
         };
-        begin_own(&self.entry, &mut self.io, &mut self.state, &mut self.flight, kind);
+        begin_own(self.entry, self.io, self.state, self.flight, kind);
         let seq = self.skip_command().await?;
         let packets = result(seq, columns, rows, self.state.status, self.state.identity.capabilities);
-        write_to_client(&self.entry, &mut self.io, &mut self.state, &packets).await?;
-        self.entry.answered_here(&self.links, 0);
+        write_to_client(self.entry, self.io, self.state, &packets).await?;
+        self.entry.answered_here(self.links, 0);
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl Session {
         if self.entry.worker.has_shards() {
             return Box::pin(self.explain_shards(from)).await;
         }
-        Ok(explain_backlog(&self.entry, &self.io, &self.state, &self.links, from))
+        Ok(explain_backlog(self.entry, self.io, self.state, self.links, from))
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use wire::command::Kind;
 
-use super::Session;
+use super::cx::Cx;
 use super::facts::orders::while_waiting;
 use super::facts::places::runs;
 use super::facts::sharing::take_back;
@@ -21,7 +21,7 @@ use crate::limit::{Limit, Place};
 use crate::limited::enter;
 use crate::routing::Orders;
 
-impl Session {
+impl Cx<'_> {
     /// Waits until the command in the backlog may be sent. If it may not be, it is answered with
     /// the reason.
     pub(super) async fn wait(&mut self, kind: Kind) -> Result<Phase, Ending> {
@@ -55,7 +55,7 @@ impl Session {
             return Ok(Vec::new());
         }
         self.release_to_wait();
-        show_waiting(&self.entry, &self.io, &self.state, &self.flight);
+        show_waiting(self.entry, self.io, self.state, self.flight);
         self.entry.control.delayed.set(true);
         let longest = settings.variables.connect_timeout_server_max;
         let begun = Instant::now();
@@ -66,8 +66,8 @@ impl Session {
         };
         self.entry.control.delayed.set(false);
         self.state.trace(|trace| trace.add(Part::Queue, begun.elapsed()));
-        self.entry.end_running(&self.links);
-        take_back(&self.entry, &mut self.state, &mut self.links);
+        self.entry.end_running(self.links);
+        take_back(self.entry, self.state, self.links);
         match waited.unwrap_or_else(|| Err(ClientError::Interrupted)) {
             Ok(places) => Ok(places),
             Err(error) => Err(self.refuse_here(kind, &error).await.into()),

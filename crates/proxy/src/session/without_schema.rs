@@ -8,13 +8,13 @@
 use session::link::Loss;
 use upstream::{AcquireError, Full, Reply, is_about_schema, part};
 
-use super::Session;
+use super::cx::Cx;
 use super::facts::leases::lose_backend;
 use super::links::Links;
 use super::state::{Past, Said, SessionState};
 use crate::ending::Ending;
 
-impl Session {
+impl Cx<'_> {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and
     /// says there what the client has set. If the server does not let the session into its schema,
     /// and there is no other hostgroup, the connection is in none.
@@ -38,7 +38,7 @@ impl Session {
         hostgroup: u32,
         why: AcquireError,
     ) -> Result<Result<(), AcquireError>, Ending> {
-        let keeps = self.links.in_use.is_some() && self.links.loss(&self.state) != Loss::Nothing;
+        let keeps = self.links.in_use.is_some() && self.links.loss(self.state) != Loss::Nothing;
         if keeps || !self.state.leave_schema() {
             return Ok(Err(why));
         }
@@ -50,7 +50,7 @@ impl Session {
         }
         if let Some(backend) = self.links.in_use.take() {
             part(backend);
-            lose_backend(&self.entry, &mut self.state, &mut self.links);
+            lose_backend(self.entry, self.state, self.links);
         }
         self.go_in_schema(hostgroup, Full::TryAgain).await
     }

@@ -16,7 +16,7 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
-use super::Session;
+use super::cx::Cx;
 use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_server, packet_of};
@@ -75,7 +75,7 @@ impl Decided {
     }
 }
 
-impl Session {
+impl Cx<'_> {
     /// Goes on with a command that has found no writer, because of `why`. Returns where it is sent.
     pub(super) async fn reach_without_writer(
         &mut self,
@@ -86,7 +86,7 @@ impl Session {
         if self.entry.worker.shared.upstream.pool.works(hostgroup, self.entry.worker.shared.uptime()) {
             return Err(self.unreached(why, decided).await);
         }
-        match without_writer(&self.entry, &self.io, &self.state, &self.links, decided) {
+        match without_writer(self.entry, self.io, self.state, self.links, decided) {
             Without::Later => return Err(self.begin_later(Kind::Query).await.into()),
             Without::Reader(reader) => {
                 if self.go_to(reader, Full::Elsewhere).await?.is_ok() {
@@ -103,7 +103,7 @@ impl Session {
 
     /// Goes on with a command of a transaction that has not begun at a server.
     pub(super) async fn reach_with_begin(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
-        match self.io.bracket_in_backlog(&self.state) {
+        match self.io.bracket_in_backlog(self.state) {
             // Servers commit a transaction when another one begins: this one is empty.
             Some(Bracket::Begin) => self.state.past.remove(Past::BEGINS_LATER),
             Some(Bracket::End) => {
@@ -118,7 +118,7 @@ impl Session {
         }
         self.flight.begin().ahead = Ahead::Nothing;
         let reached = match self.go_to(decided.hostgroup(), Full::TryAgain).await? {
-            Ok(()) => say_begin(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?,
+            Ok(()) => say_begin(self.entry, self.state, self.links, self.flight).await?,
             Err(why) => Err(why),
         };
         match reached {
@@ -129,7 +129,7 @@ impl Session {
             Err(why) => {
                 // The client is in its transaction as before.
                 if let Some(backend) = self.links.in_use.take() {
-                    lose_backend(&self.entry, &mut self.state, &mut self.links);
+                    lose_backend(self.entry, self.state, self.links);
                     part(backend);
                 }
                 self.state.status = status;

@@ -75,7 +75,7 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind {
         name: "inner-sessions",
         goal: 0,
-        about: "fields that hold a `Session`, and uses of functions that run one",
+        about: "fields that hold a `Session`",
         advice: "lease a link per place in place of a session within a session",
     },
     Kind {

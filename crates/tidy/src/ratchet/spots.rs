@@ -6,9 +6,6 @@ use super::paths::Path;
 use crate::items::Items;
 use crate::tokens::{Kind, Token};
 
-/// Names by which sessions within sessions run.
-const INNER: &[&str] = &["run_as_inner", "trade_places", "is_inner"];
-
 /// What one file has.
 #[derive(Debug, Default)]
 pub(crate) struct Spots {
@@ -16,8 +13,6 @@ pub(crate) struct Spots {
     pub(crate) locks: Vec<usize>,
     /// Paths through `sock::memory`.
     pub(crate) pipes: Vec<String>,
-    /// Uses of [`INNER`].
-    inner: Vec<String>,
     /// Types named `Session` that fields hold.
     held: Vec<Mention>,
     /// Fields of a type of that name.
@@ -32,8 +27,6 @@ impl Spots {
             if token.is_word("Arc") && is_of_mutex(&tokens[at + 1..]) {
                 spots.locks.push(token.line);
             }
-            let name = INNER.iter().find(|name| token.is_word(name));
-            spots.inner.extend(name.map(|name| (*name).to_owned()));
         }
         for kind in &items.types {
             let held = kind.fields.iter().filter_map(|field| {
@@ -51,10 +44,10 @@ impl Spots {
 
 impl Spots {
     /// What makes sessions within sessions in a file of the crate `own`: fields that hold a
-    /// `Session`, but one of the crates `others`, and functions that run one.
+    /// `Session`, but one of the crates `others`.
     pub(crate) fn inner(&self, own: &str, others: &[&str]) -> Vec<String> {
         let fields = self.held.iter().filter(|mention| mention.package(own, others).is_none());
-        self.inner.iter().cloned().chain(fields.map(|_| "a field that holds a Session".to_owned())).collect()
+        fields.map(|_| "a field that holds a Session".to_owned()).collect()
     }
 }
 
@@ -114,10 +107,7 @@ mod tests {
     #[test]
     fn sessions_within_sessions_are_found() {
         let inner = |text: &str| spots("crates/proxy/src/a.rs", text).inner("proxy", &["route"]).len();
-        assert_eq!(
-            inner("struct Inner { session: Box<Session> }\nfn f(i: Inner) { i.session.run_as_inner() }"),
-            2
-        );
+        assert_eq!(inner("struct Inner { session: Box<Session> }"), 1);
         assert_eq!(inner("use super::Session;\nenum A { B(Session) }"), 1);
         assert_eq!(inner("use route::Session;\nstruct A { b: Session, c: route::Session }"), 0);
         assert_eq!(inner("struct A<'a> { b: &'a mut Session }\nenum B { Session { c: u8 } }"), 0);

@@ -110,18 +110,24 @@ pub(in crate::session) fn obey_signal(
     }
 }
 
-/// Before a command is sent: closes the connections to servers that are off, or ends the
-/// session with the reason if it cannot do without one.
+/// Before a command is sent: closes the connections to servers that are off, at home and at shards,
+/// or ends the session with the reason if it cannot do without one.
+pub(in crate::session) fn leave_all_servers_off(
+    entry: &BookEntry,
+    state: &mut SessionState,
+    links: &mut Links,
+) -> Result<(), Ending> {
+    entry.control.heed_recall();
+    leave_shards_off(entry, state, links)?;
+    leave_servers_off(entry, state, links)
+}
+
+/// The same at one place.
 pub(in crate::session) fn leave_servers_off(
     entry: &BookEntry,
     state: &mut SessionState,
     links: &mut Links,
 ) -> Result<(), Ending> {
-    if !links.away.role.is_inner() {
-        // The inner sessions of a client have one flag.
-        entry.control.heed_recall();
-        leave_shards_off(entry, state, links)?;
-    }
     let is_off = |other: &Backend| other.server().is_off();
     while let Some(at) = links.away.others.iter().position(is_off) {
         let other = links.away.others.swap_remove(at);
@@ -141,7 +147,7 @@ pub(in crate::session) fn leave_shards_off(
     links: &mut Links,
 ) -> Result<(), Ending> {
     for inner in links.away.role.inner_sessions() {
-        leave_servers_off(&inner.session.entry, &mut inner.session.state, &mut inner.session.links)?;
+        leave_servers_off(&inner.entry, &mut inner.leg.state, &mut inner.leg.links)?;
     }
     entry.control.note_transaction(entry.worker.now(), has_transaction(state, links));
     Ok(())

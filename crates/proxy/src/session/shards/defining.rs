@@ -17,7 +17,7 @@ use crate::ddl::{Record, Running, State, Step, fingerprint};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::orders::killed_here;
 use crate::session::facts::replies::write_to_client;
@@ -30,7 +30,7 @@ use crate::state::SCHEMA;
 /// Errors behind which a server may go on with the statement: the connection to it is lost.
 const IN_DOUBT: [u16; 4] = [1053, 1927, 2013, 9009];
 
-impl Session {
+impl Cx<'_> {
     /// Has each node execute a definition, which nothing stands in the way of. One that fails at
     /// the first node has changed nothing; one that fails at another node has stopped.
     pub(super) async fn run_definition(
@@ -40,9 +40,7 @@ impl Session {
         tables: Vec<TableName>,
     ) -> Result<Phase, Ending> {
         let branches = scattered.branches;
-        if let Some(error) =
-            refused_scatter(&self.entry.worker, &self.state, &mut self.links, command, &branches)
-        {
+        if let Some(error) = refused_scatter(&self.entry.worker, self.state, self.links, command, &branches) {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         if let Some(id) = self.entry.worker.shared.ddl.stopped_of(&tables) {
@@ -84,16 +82,8 @@ impl Session {
         } else {
             drop(running);
         }
-        give_definition(
-            &self.entry,
-            &mut self.io,
-            &mut self.state,
-            &mut self.links,
-            seq,
-            (&branches, &replies),
-            is_refused,
-        )
-        .await
+        give_definition(self.entry, self.io, self.state, self.links, seq, (&branches, &replies), is_refused)
+            .await
     }
 
     /// Whether the first node may have executed a definition that was answered with an error.
@@ -117,8 +107,8 @@ impl Session {
         let table = table.and_then(|((schema, name), layout)| layout.table(schema, name));
         let mut steps = Vec::with_capacity(branches.len());
         for (branch, node) in branches.iter().zip(table.map_or(&[][..], Table::nodes)) {
-            let inner = take_inner(&self.entry, &self.state, &mut self.links, branch.hostgroup);
-            let current = inner.session.state.caller.schema().to_vec();
+            let inner = take_inner(self.entry, self.state, self.links, branch.hostgroup);
+            let current = inner.leg.state.caller.schema().to_vec();
             self.links.put_inner(inner);
             let node = [node.schema.clone(), node.table.clone()];
             let before = self.fingerprint_of(branch.hostgroup, &node).await?;

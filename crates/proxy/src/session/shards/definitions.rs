@@ -15,12 +15,12 @@ use super::inner::take_inner;
 use super::transaction::error_of;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::Session;
+use crate::session::cx::Cx;
 
 /// Nodes of a table that are asked for its definition.
 const NODES_ASKED_MAX: usize = 64;
 
-impl Session {
+impl Cx<'_> {
     /// Learns the definitions of a statement's sharded tables, unless they are known.
     pub(super) async fn learn_definitions(
         &mut self,
@@ -108,7 +108,7 @@ impl Session {
 
     /// Has the inner session of a hostgroup run a statement. The reply, as packets.
     pub(super) async fn ask_at(&mut self, hostgroup: u32, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        let inner = take_inner(&self.entry, &self.state, &mut self.links, hostgroup);
+        let inner = take_inner(self.entry, self.state, self.links, hostgroup);
         self.ask_inner(inner, text).await
     }
 
@@ -116,7 +116,7 @@ impl Session {
     /// so is the transaction.
     pub(super) async fn ask_inner(&mut self, mut inner: Inner, text: &[u8]) -> Result<Vec<u8>, Ending> {
         let was_open = inner.is_in_transaction();
-        let reply = inner.session.ask(text).await?;
+        let reply = inner.ask(text).await?;
         let is_over = was_open && !inner.is_in_transaction();
         self.links.put_inner(inner);
         if is_over && error_of(&reply).is_some() {

@@ -17,7 +17,7 @@ use super::transaction::{error_of, is_about_transaction};
 use super::values::values;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::facts::shown::measure_own;
 use crate::session::links::Links;
 use crate::session::phase::Phase;
@@ -25,7 +25,7 @@ use crate::session::state::SessionState;
 use crate::state::Settings;
 use crate::worker::Worker;
 
-impl Session {
+impl Cx<'_> {
     /// A `COM_STMT_PREPARE` is in the backlog.
     pub(super) async fn prepare_at_shards(&mut self) -> Result<Phase, Ending> {
         self.complete_front().await?;
@@ -48,12 +48,12 @@ impl Session {
             }
             Err(error) => return self.refuse_at_shards(Kind::StmtPrepare, &error).await,
         };
-        let mut inner = take_inner(&self.entry, &self.state, &mut self.links, branch.hostgroup);
+        let mut inner = take_inner(self.entry, self.state, self.links, branch.hostgroup);
         let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await?;
-        let (serial, modes) = (inner.serial, inner.session.state.modes());
+        let (serial, modes) = (inner.serial, inner.leg.state.modes());
         self.links.put_inner(inner);
         if let Some(error) =
-            error_of(&as_prepared(&self.entry.worker, &self.state, &reply, branch.hostgroup, 0))
+            error_of(&as_prepared(&self.entry.worker, self.state, &reply, branch.hostgroup, 0))
         {
             return self.answer_over(Kind::StmtPrepare, &error).await;
         }
@@ -68,7 +68,7 @@ impl Session {
                 ClientError::not_sharded("a prepared statement more", "the session has all that it may have");
             return self.refuse_at_shards(Kind::StmtPrepare, &error).await;
         };
-        let reply = as_prepared(&self.entry.worker, &self.state, &reply, hostgroup, id);
+        let reply = as_prepared(&self.entry.worker, self.state, &reply, hostgroup, id);
         self.give_reply(Kind::StmtPrepare, &reply).await
     }
 
@@ -175,7 +175,7 @@ impl Session {
             |then: &&Rc<Settings>| !Rc::ptr_eq(then, settings) && !then.sql_modes().eq(settings.sql_modes());
         let then = then.filter(is_other).filter(|_| depends_on_modes(&command.text));
         let Some(then) = then else { return self.run_command(command).await };
-        if has_one_connection(&self.state) {
+        if has_one_connection(self.state) {
             let error = ClientError::not_sharded(
                 "a statement that was prepared with another sql_mode",
                 "a transaction is open, whose connections have the sql_mode of now",
@@ -200,9 +200,8 @@ impl Session {
         statement.parts.clear();
         statement.is_cut = false;
         let cursor = statement.cursor;
-        let open = cursor.and_then(|(serial, known_as)| {
-            Some((take_inner_of(&self.state, &mut self.links, serial)?, known_as))
-        });
+        let open = cursor
+            .and_then(|(serial, known_as)| Some((take_inner_of(self.state, self.links, serial)?, known_as)));
         let Some((mut inner, known_as)) = open else {
             if kind == Kind::StmtFetch {
                 let is_mariadb = self.entry.worker.shared.says_mariadb().await;
@@ -219,17 +218,17 @@ impl Session {
         renumber(&mut payload, known_as);
         let mut packets = Vec::new();
         put_message(&mut packets, 0, &payload);
-        self.io.lend(&mut self.state, &mut inner, Some(packets)).await?;
+        self.io.lend(self.state, &mut inner, Some(packets)).await?;
         self.links.put_inner(inner);
         Ok(Phase::Over)
     }
 
     async fn close_at_shards(&mut self, id: u32) -> Result<Phase, Ending> {
-        measure_own(&self.entry, &self.io, &self.state, &self.flight, Kind::StmtClose);
+        measure_own(self.entry, self.io, self.state, self.flight, Kind::StmtClose);
         self.skip_command().await?;
         let sites = self.links.away.role.shards().statements.remove(id).map(|statement| statement.sites);
         for site in sites.unwrap_or_default() {
-            close_site(&self.state, &mut self.links, &site).await?;
+            close_site(self.state, self.links, &site).await?;
         }
         Ok(Phase::Over)
     }
@@ -254,7 +253,7 @@ pub(super) async fn close_sites(
 
 async fn close_site(state: &SessionState, links: &mut Links, site: &Site) -> Result<(), Ending> {
     let Some(mut inner) = take_inner_of(state, links, site.inner) else { return Ok(()) };
-    inner.session.ask_packet(closing(site.id)).await?;
+    inner.ask_packet(closing(site.id)).await?;
     links.put_inner(inner);
     Ok(())
 }
@@ -272,11 +271,11 @@ pub(super) async fn packets_for(
     let text = branch.text.as_deref();
     let Some((id, _)) = command.execution else { return Ok(Ok(command.with_text(text))) };
     let caps = state.identity.capabilities;
-    let modes = inner.session.state.modes();
+    let modes = inner.leg.state.modes();
     let known = |statement: &mut Statement| statement.take_stale(inner.serial, modes);
     let stale = links.away.role.shards().statements.get(id).map(known);
     for site in stale.into_iter().flatten() {
-        inner.session.ask_packet(closing(site.id)).await?;
+        inner.ask_packet(closing(site.id)).await?;
     }
     let known = |statement: &mut Statement| statement.site(inner.serial, text);
     let known_as = if let Some(known_as) = links.away.role.shards().statements.get(id).and_then(known) {
@@ -303,7 +302,7 @@ pub(super) async fn packets_for(
         renumber(&mut part, known_as);
         let mut packet = Vec::new();
         put_message(&mut packet, 0, &part);
-        inner.session.ask_packet(packet).await?;
+        inner.ask_packet(packet).await?;
     }
     Ok(Ok(packets))
 }
@@ -320,5 +319,5 @@ fn closing(id: u32) -> Vec<u8> {
 async fn prepare(inner: &mut Inner, text: &[u8]) -> Result<Vec<u8>, Ending> {
     let mut packet = Vec::new();
     put_message(&mut packet, 0, &[&[Kind::StmtPrepare as u8], text].concat());
-    inner.session.ask_packet(packet).await
+    inner.ask_packet(packet).await
 }

@@ -8,11 +8,11 @@ use super::facts::read_settings;
 use super::inner::take_inner;
 use super::plan::with_request;
 use crate::ending::Ending;
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::facts::places::circumstances;
 use crate::session::tell::{explain_backlog, explain_text};
 
-impl Session {
+impl Cx<'_> {
     /// Writes down where the statement in the backlog goes that begins `from` bytes behind the
     /// beginning of its text; nothing if it is no statement.
     pub(in crate::session) async fn explain_shards(
@@ -26,35 +26,26 @@ impl Session {
         let what = self.entry.worker.routing.borrow_mut().look(&text, self.state.reading());
         let command = Command::query(payload, text, what);
         let Some((plan, rows)) = self.explained(&command).await? else {
-            return Ok(explain_backlog(&self.entry, &self.io, &self.state, &self.links, from));
+            return Ok(explain_backlog(self.entry, self.io, self.state, self.links, from));
         };
         let mut explanation = match &plan {
-            Plan::Home => explain_backlog(&self.entry, &self.io, &self.state, &self.links, from),
+            Plan::Home => explain_backlog(self.entry, self.io, self.state, self.links, from),
             Plan::One(branch) => {
-                let inner = take_inner(&self.entry, &self.state, &mut self.links, branch.hostgroup);
+                let inner = take_inner(self.entry, self.state, self.links, branch.hostgroup);
                 let text = branch.text.as_deref().unwrap_or(&command.text);
-                let session = inner.session.links.session(&inner.session.state);
-                let at =
-                    circumstances(&inner.session.entry.worker, &inner.session.state, &session, None, false);
-                let explanation = explain_text(
-                    &inner.session.entry,
-                    &inner.session.state,
-                    &inner.session.links,
-                    text,
-                    true,
-                    &at,
-                );
+                let session = inner.leg.links.session(&inner.leg.state);
+                let at = circumstances(&inner.entry.worker, &inner.leg.state, &session, None, false);
+                let explanation =
+                    explain_text(&inner.entry, &inner.leg.state, &inner.leg.links, text, true, &at);
                 self.links.put_inner(inner);
                 explanation
             }
-            _ => explain_backlog(&self.entry, &self.io, &self.state, &self.links, from).map(
-                |mut explanation| {
-                    explanation.steps.retain(|step| {
-                        matches!(step, Step::Session { .. } | Step::Digest { .. } | Step::Shape { .. })
-                    });
-                    explanation
-                },
-            ),
+            _ => explain_backlog(self.entry, self.io, self.state, self.links, from).map(|mut explanation| {
+                explanation.steps.retain(|step| {
+                    matches!(step, Step::Session { .. } | Step::Digest { .. } | Step::Shape { .. })
+                });
+                explanation
+            }),
         };
         if let Some(explanation) = &mut explanation {
             explanation.steps.splice(..0, rows.into_iter().map(Step::Shards));
@@ -67,13 +58,13 @@ impl Session {
         let settings = self.entry.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
         let Some(charset) = self.state.charset.of_text(&command.text) else { return Ok(None) };
-        let Some(read) = read_settings(&self.entry.worker, &self.state, charset).await else {
+        let Some(read) = read_settings(&self.entry.worker, self.state, charset).await else {
             return Ok(None);
         };
         let mut tree = self.entry.worker.shards.take_tree();
         let explained = if tree.read(&command.text, &read).is_ok() {
             self.learn_definitions(command, &tree, layout).await?;
-            with_request(&self.entry, &self.state, (command, &tree), read, layout, &[], |request, asker| {
+            with_request(self.entry, self.state, (command, &tree), read, layout, &[], |request, asker| {
                 let plan = match planner::seen::seen(request, asker) {
                     Some(seen) => seen.plan,
                     None => planner::plan::plan(request),

@@ -10,7 +10,7 @@ use wire::{Capabilities, Codec as _};
 
 use super::inner::inner_in;
 use crate::ending::Ending;
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::io::Io;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
@@ -19,20 +19,20 @@ use crate::worker::Worker;
 /// A statement that leaves nothing.
 const NOTHING: &[u8] = b"DO 0";
 
-impl Session {
+impl Cx<'_> {
     /// A `COM_FIELD_LIST` is in the backlog: a node of its table answers.
     pub(super) async fn list_fields(&mut self) -> Result<Phase, Ending> {
         self.complete_front().await?;
-        let Some((node, payload)) = listed_at(&self.entry.worker, &self.io, &self.state) else {
+        let Some((node, payload)) = listed_at(&self.entry.worker, self.io, self.state) else {
             return Ok(self.links.stay_home());
         };
         let mut packet = Vec::new();
         put_message(&mut packet, 0, &payload);
         // The command has no name of a schema: this inner session is in that of the node.
-        let mut inner = inner_in(&self.entry, &self.state, node.hostgroup, &node.schema);
-        let reply = inner.session.ask_packet(packet).await?;
+        let mut inner = inner_in(self.entry, self.state, node.hostgroup, &node.schema);
+        let reply = inner.ask_packet(packet).await?;
         // Warnings that it may have left would keep the connection from others.
-        inner.session.ask(NOTHING).await?;
+        inner.ask(NOTHING).await?;
         let reply =
             fields(&reply, &self.entry.worker.names_at(node.hostgroup), self.state.identity.capabilities);
         self.give_reply(Kind::FieldList, &reply).await

@@ -9,7 +9,7 @@ use wire::command::Kind;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::{Gates, Pass, TableName};
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::orders::while_waiting;
 use crate::session::io::Io;
@@ -25,7 +25,7 @@ pub(super) enum Barred {
     Outdated,
 }
 
-impl Session {
+impl Cx<'_> {
     /// What follows for a command in the backlog: [`Phase::Sharded`] if it is to be planned again.
     pub(super) async fn is_barred(&mut self, kind: Kind, barred: Barred) -> Result<Phase, Ending> {
         match barred {

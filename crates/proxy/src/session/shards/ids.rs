@@ -238,12 +238,12 @@ async fn say_to_counter(
     text: &str,
 ) -> Result<Said, Ending> {
     let mut inner = take_inner_at(entry, state, links, hostgroup, SLOT);
-    let reply = inner.session.ask(text.as_bytes()).await?;
+    let reply = inner.ask(text.as_bytes()).await?;
     if inner.is_in_transaction() {
         // The client has no AUTOCOMMIT.
-        inner.session.ask(b"COMMIT").await?;
+        inner.ask(b"COMMIT").await?;
     }
-    let capabilities = inner.session.state.identity.capabilities;
+    let capabilities = inner.leg.state.identity.capabilities;
     links.put_inner(inner);
     Ok(Said::of(&reply, capabilities))
 }

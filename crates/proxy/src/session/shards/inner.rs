@@ -4,25 +4,27 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use upstream::query;
 
 use net::sock::memory::{End, pair};
 use route::Caller;
 use scatter::capabilities_at_shards;
 use session::causal::own::Own;
 use tokio::io::{AsyncRead, ReadBuf};
-use wire::command::Kind;
 use wire::frame::put_message;
 
 use super::super::links::Links;
-use super::role::{Place, Role};
+use super::role::Place;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::invariant::broken;
+use crate::session::cx::{Cx, Leg};
+use crate::session::end_of;
 use crate::session::entry::BookEntry;
+use crate::session::flight::Flight;
 use crate::session::io::Io;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
-use crate::session::{Session, end_of};
 use crate::sock::Sock;
 use crate::state::Settings;
 use crate::worker::Worker;
@@ -42,7 +44,9 @@ pub(in crate::session) struct Inner {
     slot: usize,
     /// Its number among all that the outer session has made.
     pub(super) serial: u64,
-    pub(in crate::session) session: Box<Session>,
+    /// Where it runs, with the control of its own while it runs beside others.
+    pub(in crate::session) entry: BookEntry,
+    pub(in crate::session) leg: Box<Leg>,
     /// Who the outer session was, and what it had set, when that was taken over.
     followed: Option<(Arc<Caller>, Rc<Settings>)>,
     /// It has written in the transaction that is open.
@@ -51,57 +55,63 @@ pub(in crate::session) struct Inner {
     pub(super) is_for_once: bool,
 }
 
-impl Session {
-    /// Has the session run the command in its backlog, as an inner one. What it comes to if it does
+impl Cx<'_> {
+    /// Runs the command in the backlog, and stops behind it. What it comes to if the session does
     /// not go on after that.
-    pub(super) async fn run_as_inner(&mut self) -> Result<(), Ending> {
-        // An outer session that is asked is one for as long.
-        let own = (!self.links.away.role.is_inner())
-            .then(|| std::mem::replace(&mut self.links.away.role, Role::inner()));
-        // Boxed: an outer session that is asked runs within its own phases.
-        let ended = match Box::pin(self.run_phases(Phase::Reading)).await {
-            Ok(()) => Ok(()),
-            Err(ending) => {
-                Err(Box::pin(end_of(&self.entry, &mut self.io, &self.state, &mut self.links, ending)).await)
+    async fn run_once(&mut self) -> Result<(), Ending> {
+        let mut phase = Phase::Reading;
+        loop {
+            if matches!(phase, Phase::Reading) && self.io.is_over_once() {
+                return Ok(());
             }
-        };
-        if let Some(own) = own {
-            self.links.away.role = own;
+            phase = match self.step(phase).await {
+                Ok(phase) => phase,
+                Err(ending) => {
+                    let ended = end_of(self.entry, self.io, self.state, self.links, ending);
+                    return Err(Box::pin(ended).await);
+                }
+            };
+        }
+    }
+
+    /// Runs a statement here of which the client hears nothing. The reply, as packets.
+    pub(super) async fn ask(&mut self, text: &[u8]) -> Result<Vec<u8>, Ending> {
+        let packet = packet_with(&query(self.state.identity.capabilities, text));
+        ask(self.entry, self.links, self.state, self.flight, packet).await
+    }
+}
+
+/// Runs a command, which is a packet, for a client that is not there. The reply, as packets.
+async fn ask(
+    entry: &BookEntry,
+    links: &mut Links,
+    state: &mut SessionState,
+    flight: &mut Flight,
+    packet: Vec<u8>,
+) -> Result<Vec<u8>, Ending> {
+    let (theirs, mut ours) = pair(BUFFER_BYTES);
+    let mut io = Io::for_once(Sock::from(theirs), packet);
+    let mut cx = Cx { entry, io: &mut io, links, state, flight };
+    let mut reply = Vec::new();
+    // Boxed: a command may be asked for within another one.
+    let mut run = Box::pin(cx.run_once());
+    let ended = poll_fn(|cx| {
+        let ended = run.as_mut().poll(cx);
+        if !read_all(&mut ours, cx, &mut reply) {
+            return Poll::Ready(Err(broken("a reply of the proxy's own is too long")));
         }
         ended
-    }
+    })
+    .await;
+    drop(run);
+    ended.map(|()| reply).map_err(Ending::at_first)
+}
 
-    /// Has the session run a statement of which the client hears nothing. The reply, as packets.
-    pub(super) async fn ask(&mut self, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        let mut payload = vec![Kind::Query as u8];
-        if self.state.identity.capabilities.contains(wire::Capabilities::QUERY_ATTRIBUTES) {
-            payload.extend([0, 1]);
-        }
-        payload.extend_from_slice(text);
-        let mut packet = Vec::new();
-        put_message(&mut packet, 0, &payload);
-        self.ask_packet(packet).await
-    }
-
-    /// The same with a command as a packet.
-    pub(super) async fn ask_packet(&mut self, packet: Vec<u8>) -> Result<Vec<u8>, Ending> {
-        let (theirs, mut ours) = pair(BUFFER_BYTES);
-        let client = std::mem::replace(&mut self.io, Io::new(Sock::from(theirs), packet));
-        let mut reply = Vec::new();
-        let ended = {
-            let mut run = Box::pin(self.run_as_inner());
-            poll_fn(|cx| {
-                let ended = run.as_mut().poll(cx);
-                if !read_all(&mut ours, cx, &mut reply) {
-                    return Poll::Ready(Err(broken("a reply of the proxy's own is too long")));
-                }
-                ended
-            })
-            .await
-        };
-        self.io = client;
-        ended.map(|()| reply).map_err(Ending::at_first)
-    }
+/// A packet with this payload.
+fn packet_with(payload: &[u8]) -> Vec<u8> {
+    let mut packet = Vec::new();
+    put_message(&mut packet, 0, payload);
+    packet
 }
 
 /// The inner session of this hostgroup, taken out of the list. It knows what the outer session
@@ -140,9 +150,9 @@ pub(super) fn take_inner_at(
     };
     inner.follow(state);
     if let Some(settings) = as_then.filter(|_| !inner.is_for_once) {
-        let is_in_schema = Rc::ptr_eq(inner.session.state.shared_settings(), state.shared_settings());
+        let is_in_schema = Rc::ptr_eq(inner.leg.state.shared_settings(), state.shared_settings());
         let settings = if is_in_schema { settings } else { Rc::new(settings.without_schema()) };
-        inner.session.state.take_settings(settings, state.charset);
+        inner.leg.state.take_settings(settings, state.charset);
         inner.is_for_once = true;
     }
     inner
@@ -183,8 +193,7 @@ impl Inner {
     /// The inner session has what the outer one has set. It is in the same schema if the shard has
     /// that; if not, its statements name theirs.
     pub(super) fn follow(&mut self, outer: &SessionState) {
-        let worker = Rc::clone(&self.session.entry.worker);
-        let (state, settings) = (&mut self.session.state, outer.shared_settings());
+        let settings = outer.shared_settings();
         let is_same = self.followed.as_ref().is_some_and(|(caller, followed)| {
             Arc::ptr_eq(caller, &outer.caller) && Rc::ptr_eq(followed, settings)
         });
@@ -192,7 +201,8 @@ impl Inner {
             return;
         }
         let schema = outer.caller.schema();
-        if schema_at(&worker, schema, self.hostgroup).as_deref() == Some(schema) {
+        if schema_at(&self.entry.worker, schema, self.hostgroup).as_deref() == Some(schema) {
+            let state = &mut self.leg.state;
             state.caller = Arc::clone(&outer.caller);
             state.take_settings(Rc::clone(settings), outer.charset);
         } else {
@@ -204,17 +214,38 @@ impl Inner {
     /// The inner session is in the schema of its login, and has all else that the outer one has
     /// set.
     fn stay_in_schema(&mut self, outer: &SessionState) {
-        let state = &mut self.session.state;
+        let state = &mut self.leg.state;
         let identity = Rc::clone(&state.identity);
         state.go_to_schema(identity.account.schema.as_deref().unwrap_or_default());
         state.take_settings(Rc::new(outer.shared_settings().without_schema()), outer.charset);
     }
 
-    /// Has it run a statement of which the client hears nothing, whatever runs beside it. The
-    /// reply, as packets.
+    /// Runs a command of this client here.
+    pub(in crate::session) fn cx<'a>(&'a mut self, io: &'a mut Io) -> Cx<'a> {
+        self.leg.cx(&self.entry, io)
+    }
+
+    /// Has it run the command in the backlog of a client that is [here for
+    /// once](Io::for_once), or [lent](Io::lend).
+    pub(super) async fn run(&mut self, io: &mut Io) -> Result<(), Ending> {
+        Box::pin(self.cx(io).run_once()).await
+    }
+
+    /// Has it run a statement of which the client hears nothing. The reply, as packets.
     pub(super) async fn ask(&mut self, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        self.session.entry.control.attach().await;
-        self.session.ask(text).await
+        self.ask_packet(packet_with(&query(self.leg.state.identity.capabilities, text))).await
+    }
+
+    /// The same whatever runs beside it.
+    pub(super) async fn ask_beside(&mut self, text: &[u8]) -> Result<Vec<u8>, Ending> {
+        self.entry.control.attach().await;
+        self.ask(text).await
+    }
+
+    /// The same with a command as a packet.
+    pub(super) async fn ask_packet(&mut self, packet: Vec<u8>) -> Result<Vec<u8>, Ending> {
+        let Leg { links, state, flight } = &mut *self.leg;
+        ask(&self.entry, links, state, flight, packet).await
     }
 
     /// Where it is.
@@ -224,7 +255,7 @@ impl Inner {
 
     /// Whether a transaction is open there.
     pub(super) fn is_in_transaction(&self) -> bool {
-        self.session.state.in_transaction()
+        self.leg.state.in_transaction()
     }
 }
 
@@ -255,22 +286,17 @@ fn new_inner(
     if let Some(gtids) = &mut inner_state.gtids {
         gtids.own = own.map(Own::for_inner);
     }
-    let mut session = Session::of(entry.clone(), Io::new(no_client(), Vec::new()), inner_state, None);
-    session.links.away.role = Role::inner();
+    let leg = Box::new(Leg::new(entry, inner_state, None));
     Inner {
         hostgroup,
         slot,
         serial,
-        session: Box::new(session),
+        entry: entry.clone(),
+        leg,
         followed: None,
         wrote: false,
         is_for_once: false,
     }
-}
-
-/// A client that is not there.
-pub(super) fn no_client() -> Sock {
-    Sock::from(pair(0).0)
 }
 
 /// Reads what there is. Whether that was not too much.

@@ -6,6 +6,7 @@
 use sql::shape::Effects;
 use wire::rows::first_cell;
 
+use super::super::cx::Leg;
 use super::super::links::Links;
 use super::super::state::{Past, SessionState};
 use super::command::Command;
@@ -13,7 +14,7 @@ use super::inner::{Inner, take_inner_of};
 use super::role::Place;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::facts::commands::NEEDS_LAST_ID;
 use crate::state::results::LastId;
 
@@ -35,11 +36,11 @@ impl Command {
     }
 }
 
-impl Session {
+impl Cx<'_> {
     /// Finds out what `LAST_INSERT_ID()` is, if only the server of a shard knows.
     pub(super) async fn learn_last_id(&mut self) -> Result<(), Ending> {
         let knows = self.links.away.role.shards().last_id.take();
-        let Some(inner) = knows.and_then(|serial| take_inner_of(&self.state, &mut self.links, serial)) else {
+        let Some(inner) = knows.and_then(|serial| take_inner_of(self.state, self.links, serial)) else {
             return Ok(());
         };
         let reply = self.ask_inner(inner, QUESTION).await?;
@@ -76,9 +77,9 @@ impl Links {
     /// A statement has run in an inner session that had [got](Self::give_last_id) the value, and
     /// may have set another one.
     pub(super) fn note_last_id(&mut self, state: &mut SessionState, inner: &mut Inner) {
-        let session = &mut *inner.session;
-        session.links.note_ran(&mut session.state);
-        if inner.session.state.last.results.last_id() != state.last.results.last_id() {
+        let Leg { links, state: of_inner, .. } = &mut *inner.leg;
+        links.note_ran(of_inner);
+        if inner.leg.state.last.results.last_id() != state.last.results.last_id() {
             self.away.role.shards().last_id = Some(inner.serial);
         }
     }
@@ -93,7 +94,7 @@ impl Links {
     pub(super) fn give_last_id(&mut self, state: &mut SessionState, inner: &mut Inner) {
         if self.away.role.shards().last_id != Some(inner.serial) {
             let id = state.last.results.last_id().known();
-            inner.session.state.last.results.set_last_id(LastId::Is(id));
+            inner.leg.state.last.results.set_last_id(LastId::Is(id));
         }
     }
 }

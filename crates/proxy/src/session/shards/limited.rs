@@ -29,7 +29,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
 use crate::limits::KEYS_BYTES_MAX;
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::io::Io;
 use crate::session::links::Links;
@@ -39,7 +39,7 @@ use crate::session::state::SessionState;
 /// Why the first rows are not changed.
 type Refused = Vec<u8>;
 
-impl Session {
+impl Cx<'_> {
     /// Changes the first rows of several shards, as the command does which the backlog begins with.
     pub(super) async fn run_limited(
         &mut self,
@@ -48,65 +48,40 @@ impl Session {
         tables: Vec<TableName>,
     ) -> Result<Phase, Ending> {
         let branches: Vec<_> = limited.changes.iter().map(|change| change.filled(b"")).collect();
-        if let Some(error) =
-            refused_scatter(&self.entry.worker, &self.state, &mut self.links, command, &branches)
-        {
+        if let Some(error) = refused_scatter(&self.entry.worker, self.state, self.links, command, &branches) {
             return self.refuse_at_shards(command.kind, &error).await;
         }
-        let moment =
-            depends_on_time(&self.entry.worker, &self.state, command.what, &tables).then(Moment::now);
+        let moment = depends_on_time(&self.entry.worker, self.state, command.what, &tables).then(Moment::now);
         let shared = Arc::clone(&self.entry.worker.shared);
-        let _pass = match pass_gates(
-            &self.entry,
-            &mut self.io,
-            &self.state,
-            &mut self.links,
-            &shared.gates,
-            tables,
-            false,
-        )
-        .await?
-        {
-            Ok(pass) => pass,
-            Err(barred) => return self.is_barred(command.kind, barred).await,
-        };
-        let unit = if has_one_connection(&self.state) { Unit::Savepoint } else { Unit::Transaction };
+        let _pass =
+            match pass_gates(self.entry, self.io, self.state, self.links, &shared.gates, tables, false)
+                .await?
+            {
+                Ok(pass) => pass,
+                Err(barred) => return self.is_barred(command.kind, barred).await,
+            };
+        let unit = if has_one_connection(self.state) { Unit::Savepoint } else { Unit::Transaction };
         let mut runners = Runners { unit, moment, ..Runners::default() };
         let Some(keys) = &limited.keys else { return self.change_in_turn(command, limited, runners).await };
-        let rows = match read_keys(
-            &self.entry,
-            &mut self.io,
-            &mut self.state,
-            &mut self.links,
-            command,
-            keys,
-            &mut runners,
-        )
-        .await?
+        let rows = match read_keys(self.entry, self.io, self.state, self.links, command, keys, &mut runners)
+            .await?
         {
             Ok(rows) => rows,
             Err(error) => return self.give_up(command, runners, &error).await,
         };
         let Some(write) = limited.changes_of(&rows) else {
-            let error = refusal(&self.state, "its keys are not understood");
+            let error = refusal(self.state, "its keys are not understood");
             return self.give_up(command, runners, &error).await;
         };
         let scattered = Scattered::from(write);
         let branches = scattered.branches.clone();
-        let phase = match add_branches(
-            &self.entry,
-            &mut self.state,
-            &mut self.links,
-            &mut runners,
-            command,
-            &scattered,
-        )
-        .await?
+        let phase = match add_branches(self.entry, self.state, self.links, &mut runners, command, &scattered)
+            .await?
         {
             Ok(()) => self.run_added(command, scattered, runners).await?,
             Err(error) => self.give_up(command, runners, &error).await?,
         };
-        close_sites(&self.state, &mut self.links, command, &branches).await?;
+        close_sites(self.state, self.links, command, &branches).await?;
         Ok(phase)
     }
 
@@ -120,16 +95,9 @@ impl Session {
         let (mut sources, mut replies, mut branches) = (Vec::new(), Vec::new(), Vec::new());
         let mut left = limited.limit;
         while let Some(branch) = limited.turn(branches.len(), left) {
-            let turn = take_turn(
-                &self.entry,
-                &mut self.state,
-                &mut self.links,
-                command,
-                &branch,
-                &mut runners,
-                branches.len(),
-            )
-            .await?;
+            let turn =
+                take_turn(self.entry, self.state, self.links, command, &branch, &mut runners, branches.len())
+                    .await?;
             branches.push(branch);
             let reply = match turn {
                 Ok((source, reply)) => {
@@ -138,7 +106,7 @@ impl Session {
                 }
                 Err(error) => {
                     let phase = self.give_up(command, runners, &error).await?;
-                    close_sites(&self.state, &mut self.links, command, &branches).await?;
+                    close_sites(self.state, self.links, command, &branches).await?;
                     return Ok(phase);
                 }
             };
@@ -152,7 +120,7 @@ impl Session {
         let seq = self.skip_command().await?;
         self.entry.begin_running(Measured::plain(command.kind), &command.text);
         let first = branches.first().map_or(0, |branch| branch.hostgroup);
-        let what = what(&self.entry.worker, &self.state, command, branches.clone().into(), seq);
+        let what = what(&self.entry.worker, self.state, command, branches.clone().into(), seq);
         let mut merged = Replies::new(what, sources);
         for (number, reply) in replies.iter().enumerate() {
             merged.feed(number, reply);
@@ -175,7 +143,7 @@ impl Session {
             counts: Counts::Sum,
         };
         let phase = self.conclude(runners, relay, ended).await?;
-        close_sites(&self.state, &mut self.links, command, &branches).await?;
+        close_sites(self.state, self.links, command, &branches).await?;
         Ok(phase)
     }
 }
@@ -238,17 +206,17 @@ async fn take_turn(
         Err(error) => return Ok(Err(error)),
     };
     // A KILL of this session is one of the turn that it waits for.
-    runner.inner.session.entry.control = Rc::clone(&entry.control);
+    runner.inner.entry.control = Rc::clone(&entry.control);
     let packets = match runner.open().await? {
         Ok(()) => packets_for(&entry.worker, state, links, &mut runner.inner, command, branch).await?,
         Err(error) => Err(error),
     };
     let reply = match packets {
-        Ok(packets) => Ok(runner.inner.session.ask_packet(packets).await?),
+        Ok(packets) => Ok(runner.inner.ask_packet(packets).await?),
         Err(error) => Err(error),
     };
     // All end at the same time, each with a statement of its own.
-    runner.inner.session.entry.control = entry.control.control_of_part();
+    runner.inner.entry.control = entry.control.control_of_part();
     runners.all.push(runner);
     Ok(reply.map(|reply| (entry.worker.source(branch.hostgroup, number), reply)))
 }

@@ -33,14 +33,14 @@ use super::gated::pass_gates;
 use super::ids::raise_ids;
 use super::many::{Ended, add_branches};
 use super::moment::Moment;
-use super::relaying::{pass_recall, relay_runs, wait_for_parts};
+use super::relaying::{pass_recall, relay_runs, run_out, wait_for_parts};
 use super::runners::{Run, Runners, Unit, poll_all};
 use super::scattered::{Scattered, has_twins};
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::endings::{interrupted, unreadable};
 use crate::session::facts::replies::reply_error;
@@ -54,7 +54,7 @@ use crate::worker::Worker;
 /// Asks for the character set of files whose statement names none.
 const CHARSET: &[u8] = b"SELECT @@character_set_database";
 
-impl Session {
+impl Cx<'_> {
     /// Loads a file of the client, as the command says which the backlog begins with.
     pub(super) async fn run_load(
         &mut self,
@@ -62,42 +62,33 @@ impl Session {
         load: &Load,
         tables: Vec<TableName>,
     ) -> Result<Phase, Ending> {
-        if let Some(error) = refused_load(&self.entry.worker, &self.state, &mut self.links, command, load) {
+        if let Some(error) = refused_load(&self.entry.worker, self.state, self.links, command, load) {
             return self.refuse_at_shards(command.kind, &error).await;
         }
-        let moment =
-            depends_on_time(&self.entry.worker, &self.state, command.what, &tables).then(Moment::now);
+        let moment = depends_on_time(&self.entry.worker, self.state, command.what, &tables).then(Moment::now);
         let shared = Arc::clone(&self.entry.worker.shared);
         // A file streams to all copies at once. What else changes them in this process waits: it
         // would come to them in another order.
         let is_alone = load.counts == Counts::Same;
-        let _pass = match pass_gates(
-            &self.entry,
-            &mut self.io,
-            &self.state,
-            &mut self.links,
-            &shared.gates,
-            tables,
-            is_alone,
-        )
-        .await?
-        {
-            Ok(pass) => pass,
-            Err(barred) => return self.is_barred(command.kind, barred).await,
-        };
+        let _pass =
+            match pass_gates(self.entry, self.io, self.state, self.links, &shared.gates, tables, is_alone)
+                .await?
+            {
+                Ok(pass) => pass,
+                Err(barred) => return self.is_barred(command.kind, barred).await,
+            };
         if let Some(error) = self.refused_charset(load).await? {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         // A counter that is not there yet is made while no row is locked.
-        if let Some(error) = raise_ids_of(&self.entry, &self.state, &mut self.links, load, Some(0)).await? {
+        if let Some(error) = raise_ids_of(self.entry, self.state, self.links, load, Some(0)).await? {
             return self.refuse_at_shards(command.kind, &error).await;
         }
-        let unit = if has_one_connection(&self.state) { Unit::Savepoint } else { Unit::Transaction };
+        let unit = if has_one_connection(self.state) { Unit::Savepoint } else { Unit::Transaction };
         let mut runners = Runners { unit, moment, is_apart: true, ..Runners::default() };
         let scattered = Scattered { counts: load.counts, ..load.branches.clone().into() };
         if let Err(error) =
-            add_branches(&self.entry, &mut self.state, &mut self.links, &mut runners, command, &scattered)
-                .await?
+            add_branches(self.entry, self.state, self.links, &mut runners, command, &scattered).await?
         {
             return self.give_up(command, runners, &error).await;
         }
@@ -142,29 +133,23 @@ impl Session {
         let unit = runners.unit;
         let (relay, is_killed) = {
             let mut runs: Vec<_> = runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
-            let split =
-                split_file(&self.entry, &mut self.io, &self.state, &mut loading, &mut runs, &controls);
+            let split = split_file(self.entry, self.io, self.state, &mut loading, &mut runs, &controls);
             let uploaded = split.await;
             let seq = loading.file.next_seq();
             let mut replies =
-                Replies::new(what(&self.entry.worker, &self.state, command, scattered, seq), sources);
+                Replies::new(what(&self.entry.worker, self.state, command, scattered, seq), sources);
             let sockets = loading.feeds.into_sockets(&mut replies);
             unit.hide_from(&mut replies);
             let mut relay = Relay::holding(replies);
             let is_killed = match uploaded {
                 Ok(is_killed) if !is_killed => {
                     let (runs, sockets) = ((&mut runs[..], &controls[..]), (sockets, None));
-                    relay_runs(&self.entry, &mut self.io, &self.state, &mut relay, runs, sockets, true)
-                        .await?;
+                    relay_runs(self.entry, self.io, self.state, &mut relay, runs, sockets, true).await?;
                     is_killed
                 }
                 other => {
                     drop(sockets);
-                    poll_fn(|cx| {
-                        pass_recall(&self.entry.control, &controls);
-                        if poll_all(&mut runs, cx) { Poll::Pending } else { Poll::Ready(()) }
-                    })
-                    .await;
+                    run_out(&self.entry.control, &controls, &mut runs).await;
                     other?
                 }
             };
@@ -175,8 +160,7 @@ impl Session {
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
         let refused = match loading.splitting.refused() {
             None if is_done => {
-                raise_ids_of(&self.entry, &self.state, &mut self.links, load, loading.splitting.largest_id())
-                    .await?
+                raise_ids_of(self.entry, self.state, self.links, load, loading.splitting.largest_id()).await?
             }
             refused => refused,
         };
@@ -195,8 +179,8 @@ impl Session {
         };
         let of_session = (&*self.entry.control, &*self.state);
         wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
-        reply_error(&self.entry, &mut self.io, &mut self.state, seq, &error).await?;
-        self.entry.answered_here(&self.links, error.code());
+        reply_error(self.entry, self.io, self.state, seq, &error).await?;
+        self.entry.answered_here(self.links, error.code());
         self.put_runners(runners).await?;
         Ok(Phase::Over)
     }

@@ -7,17 +7,18 @@ use session::ran::Ran;
 use wire::command::Kind;
 use wire::reply::Answer;
 
+use super::super::cx::Leg;
 use super::super::entry::BookEntry;
 use super::super::flight::Flight;
 use super::super::links::Links;
 use super::super::segments::settle;
 use super::facts::has_one_connection;
 use super::inner::Inner;
-use super::role::{Part, Role};
+use super::role::Role;
 use super::transaction::roll_back_at_shards;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::facts::asking::ask_besides;
 use crate::session::facts::leases::look_at_server;
 use crate::session::state::{Past, SessionState};
@@ -25,25 +26,24 @@ use crate::session::state::{Past, SessionState};
 impl Role {
     /// Inner sessions, if the session has any.
     pub(in crate::session) fn inner_sessions(&mut self) -> &mut [Inner] {
-        if let Some(Part::Outer(shards)) = self.0.as_deref_mut() { &mut shards.inner } else { &mut [] }
+        self.0.as_mut().map_or(&mut [], |shards| &mut shards.inner)
     }
 
     /// Whether a transaction is open at a shard.
     pub(in crate::session) fn has_transaction(&self) -> bool {
-        matches!(self.0.as_deref(), Some(Part::Outer(all)) if all.inner.iter().any(Inner::is_in_transaction))
+        self.0.as_ref().is_some_and(|shards| shards.inner.iter().any(Inner::is_in_transaction))
     }
 }
 
-impl Session {
+impl Cx<'_> {
     /// Ends the transaction everywhere if one part of it has ended since the last command. The
     /// client hears of it with its next statement.
     pub(super) async fn heed_lost_shards(&mut self) -> Result<(), Ending> {
         let (mut is_over, mut is_over_at_home) = (false, false);
         if self.links.away.role.has_transaction() {
             // What a server has closed since then is lost, too.
-            look_at_server(&self.entry, &mut self.state, &mut self.links)?;
-            is_over_at_home =
-                was_rolled_back(&self.entry, &mut self.state, &mut self.links, &mut self.flight).await?;
+            look_at_server(self.entry, self.state, self.links)?;
+            is_over_at_home = was_rolled_back(self.entry, self.state, self.links, self.flight).await?;
             if self.state.transaction.rolled_back.is_some() {
                 // Home was lost: what is open at shards ends with it.
                 return Ok(());
@@ -51,27 +51,27 @@ impl Session {
             for inner in
                 self.links.away.role.inner_sessions().iter_mut().filter(|one| one.is_in_transaction())
             {
-                let Session { entry, state, links, flight, .. } = &mut *inner.session;
+                let (entry, Leg { state, links, flight }) = (&inner.entry, &mut *inner.leg);
                 look_at_server(entry, state, links)?;
                 is_over |= was_rolled_back(entry, state, links, flight).await?;
             }
         }
         let inner = self.links.away.role.inner_sessions().iter_mut();
         // Each is taken: none of them is to tell it a second time.
-        let lost = inner.filter_map(|inner| inner.session.state.transaction.rolled_back.take());
+        let lost = inner.filter_map(|inner| inner.leg.state.transaction.rolled_back.take());
         let lost = lost.fold(None, |_, error| Some(error));
         match lost {
             Some(error) => self.lose_transaction(*error).await,
             None if is_over => self.lose_transaction(ClientError::PartFailed).await,
             // Home has ended it, and no command of the client says so.
-            None if is_over_at_home || !has_one_connection(&self.state) => {
+            None if is_over_at_home || !has_one_connection(self.state) => {
                 let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
                 if self.links.away.role.inner_sessions().iter().any(has_changes) {
                     return self.lose_transaction(ClientError::PartFailed).await;
                 }
                 if self.links.away.role.has_transaction() {
                     // Nothing is lost there: what has become of all changes, home has told.
-                    roll_back_at_shards(&self.entry, &self.state, &mut self.links).await?;
+                    roll_back_at_shards(self.entry, self.state, self.links).await?;
                 }
                 Ok(())
             }

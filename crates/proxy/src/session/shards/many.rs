@@ -31,7 +31,7 @@ use super::scattered::Scattered;
 use super::transaction::enter;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::replies::{reply, reply_error};
 use crate::session::io::Io;
@@ -58,7 +58,7 @@ pub(super) struct Ended {
     pub(super) counts: Counts,
 }
 
-impl Session {
+impl Cx<'_> {
     /// Runs the branches of a command, which the backlog begins with. The client gets one reply.
     pub(super) async fn run_many(
         &mut self,
@@ -78,10 +78,10 @@ impl Session {
         let defined =
             scattered.is_definition.then(|| tables.clone()).filter(|_| scattered.branches.len() > 1);
         let _pass = match pass_gates(
-            &self.entry,
-            &mut self.io,
-            &self.state,
-            &mut self.links,
+            self.entry,
+            self.io,
+            self.state,
+            self.links,
             &shared.gates,
             tables,
             command.defines(),
@@ -104,7 +104,7 @@ impl Session {
     /// Runs branches, which nothing stands in the way of.
     async fn run_branches(&mut self, command: &Command, scattered: Scattered) -> Result<Phase, Ending> {
         if let Some(error) =
-            refused_scatter(&self.entry.worker, &self.state, &mut self.links, command, &scattered.branches)
+            refused_scatter(&self.entry.worker, self.state, self.links, command, &scattered.branches)
         {
             return self.refuse_at_shards(command.kind, &error).await;
         }
@@ -113,12 +113,11 @@ impl Session {
             self.learn_last_id_for(Place::Shard(first)).await?;
         }
         let moment = (scattered.has_time && scattered.branches.len() > 1).then(Moment::now);
-        let unit = unit_of(&self.state, command, &scattered.branches, moment.is_some());
+        let unit = unit_of(self.state, command, &scattered.branches, moment.is_some());
         let lead = (unit != Unit::None && scattered.counts == Counts::Same).then(Rc::default);
         let mut runners = Runners { unit, moment, lead, ..Runners::default() };
         if let Err(error) =
-            add_branches(&self.entry, &mut self.state, &mut self.links, &mut runners, command, &scattered)
-                .await?
+            add_branches(self.entry, self.state, self.links, &mut runners, command, &scattered).await?
         {
             return self.give_up(command, runners, &error).await;
         }
@@ -150,7 +149,7 @@ impl Session {
     ) -> Result<Phase, Ending> {
         let may_set_id = may_set_id(command, &scattered);
         for runner in runners.all.iter_mut().filter(|_| may_set_id) {
-            self.links.give_last_id(&mut self.state, &mut runner.inner);
+            self.links.give_last_id(self.state, &mut runner.inner);
         }
         let is_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
         let seq = self.skip_command().await?;
@@ -166,13 +165,13 @@ impl Session {
             rows: std::mem::take(&mut scattered.rows),
             counts: scattered.counts,
         };
-        let what = what(&self.entry.worker, &self.state, command, scattered, seq);
+        let what = what(&self.entry.worker, self.state, command, scattered, seq);
         let mut replies = Replies::new(what, std::mem::take(&mut runners.sources));
         runners.unit.hide_from(&mut replies);
         let holds = runners.unit != Unit::None;
         let mut relay = if holds { Relay::holding(replies) } else { Relay::new(replies) };
         self.entry.control.begin_statement();
-        relay_scatter(&self.entry, &mut self.io, &self.state, &mut relay, &mut runners, is_open).await?;
+        relay_scatter(self.entry, self.io, self.state, &mut relay, &mut runners, is_open).await?;
         self.entry.control.end_statement();
         self.conclude(runners, relay, ended).await
     }
@@ -192,27 +191,27 @@ impl Session {
         let refused = refused.filter(|_| is_done);
         if let Some(id) = ended.made.filter(|_| is_done && refused.is_none()) {
             // No server has made it: the next that is asked hears of it before.
-            self.links.set_last_id(&mut self.state, id);
+            self.links.set_last_id(self.state, id);
         }
         match refused {
             // All that the client hears is why it was not committed.
-            Some(error) => reply(&self.entry, &mut self.io, &mut self.state, seq, &error).await?,
+            Some(error) => reply(self.entry, self.io, self.state, seq, &error).await?,
             None => poll_fn(|cx| relay.poll_write(cx, &mut self.io.sock)).await?,
         }
         if let Some(End::Err { code }) = relay.scatter().over().map(|over| over.outcome.end) {
             self.state.note_error_code(Some(code));
         }
-        self.entry.end_running(&self.links);
+        self.entry.end_running(self.links);
         for runner in runners.all.iter_mut().filter(|_| ended.may_set_id) {
-            self.links.note_last_id(&mut self.state, &mut runner.inner);
+            self.links.note_last_id(self.state, &mut runner.inner);
         }
         self.put_runners(runners).await?;
-        self.links.note_scattered(&mut self.state, &relay, first, ended.branches);
+        self.links.note_scattered(self.state, &relay, first, ended.branches);
         if ended.branches > 1 && !warnings.is_empty() {
             self.links.away.role.shards().keep_warnings(warnings);
         }
         if is_killed {
-            reply_error(&self.entry, &mut self.io, &mut self.state, seq, &ClientError::Interrupted).await?;
+            reply_error(self.entry, self.io, self.state, seq, &ClientError::Interrupted).await?;
         }
         Ok(Phase::Over)
     }
@@ -223,7 +222,7 @@ impl Session {
         let is_lost = runners.all.iter().any(Runner::is_lost);
         for Runner { mut inner, is_over, .. } in runners.all {
             if !is_over {
-                inner.session.entry.control = Rc::clone(&self.entry.control);
+                inner.entry.control = Rc::clone(&self.entry.control);
                 self.links.put_inner(inner);
             }
         }
@@ -273,10 +272,10 @@ async fn add_branch(
         }
     };
     let (theirs, ours) = pair(BUFFER_BYTES);
-    runner.queue.push(Io::new(Sock::from(theirs), packets));
+    runner.queue.push(Io::for_once(Sock::from(theirs), packets));
     runner.branches.push(runners.sources.len());
     // Killing it is for who reads its reply.
-    runner.inner.session.entry.control = entry.control.control_of_part();
+    runner.inner.entry.control = entry.control.control_of_part();
     runners.sources.push(Source { rows, ..entry.worker.source(branch.hostgroup, runner.number) });
     runners.all.push(runner);
     runners.sockets.push(Sock::from(ours));

@@ -4,6 +4,7 @@
 //! variable `timestamp` for it. It is set behind the beginning of a transaction or behind a
 //! savepoint, so that the connection is the one of the change, and taken back before their end.
 
+use super::inner::Inner;
 use std::time::{Duration, SystemTime};
 
 use wire::frame::HEADER_LEN;
@@ -11,7 +12,7 @@ use wire::reply::Answer;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::Session;
+use crate::session::cx::Leg;
 use crate::session::facts::asking::{ask_server, packet_of};
 
 /// Takes the time of a change back.
@@ -29,31 +30,30 @@ impl Moment {
 
     /// Lets the server of an inner session take this for the time. The payload of the error if it
     /// does not.
-    pub(super) async fn begin(self, session: &mut Session) -> Result<Result<(), Vec<u8>>, Ending> {
+    pub(super) async fn begin(self, inner: &mut Inner) -> Result<Result<(), Vec<u8>>, Ending> {
         let Self(since) = self;
-        say(session, &format!("SET timestamp = {}.{:06}", since.as_secs(), since.subsec_micros())).await
+        say(inner, &format!("SET timestamp = {}.{:06}", since.as_secs(), since.subsec_micros())).await
     }
 
     /// Lets the server go by its own clock again.
-    pub(super) async fn end(self, session: &mut Session) -> Result<Result<(), Vec<u8>>, Ending> {
-        say(session, ENDS).await
+    pub(super) async fn end(self, inner: &mut Inner) -> Result<Result<(), Vec<u8>>, Ending> {
+        say(inner, ENDS).await
     }
 }
 
 /// Has a server hear a statement over the connection in use. It is none of the session's settings:
 /// those are the client's.
-async fn say(session: &mut Session, text: &str) -> Result<Result<(), Vec<u8>>, Ending> {
-    let caps = session.state.identity.capabilities;
-    if session.links.in_use.is_none() {
+async fn say(inner: &mut Inner, text: &str) -> Result<Result<(), Vec<u8>>, Ending> {
+    let (entry, Leg { links, state, flight }) = (&inner.entry, &mut *inner.leg);
+    let caps = state.identity.capabilities;
+    if links.in_use.is_none() {
         let error = ClientError::not_sharded("a change at several servers", "its time cannot be set");
         return Ok(Err(error.to_packet(0, caps).split_off(HEADER_LEN)));
     }
-    session.links.hide_last_result(&mut session.state);
-    let command = (packet_of(&session.state, text.as_bytes()), Answer::Result);
-    let replies =
-        ask_server(&session.entry, &mut session.state, &mut session.links, &mut session.flight, &[command])
-            .await?;
-    session.flight.end_try();
+    links.hide_last_result(state);
+    let command = (packet_of(state, text.as_bytes()), Answer::Result);
+    let replies = ask_server(entry, state, links, flight, &[command]).await?;
+    flight.end_try();
     Ok(match replies {
         Err(error) => Err(error.to_packet(0, caps).split_off(HEADER_LEN)),
         Ok(replies) => match replies.iter().find(|reply| reply.error().is_some()) {

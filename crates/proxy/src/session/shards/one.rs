@@ -14,7 +14,7 @@ use super::role::Place;
 use super::transaction::enter;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::io::Io;
 use crate::session::phase::Phase;
 use crate::session::state::{Past, SessionState};
@@ -34,7 +34,7 @@ impl Command {
     }
 }
 
-impl Session {
+impl Cx<'_> {
     /// Runs a command, which the backlog begins with, at one shard that has the client's names.
     /// `is_single` says whether its server may make an id.
     pub(super) async fn run_one(
@@ -46,41 +46,40 @@ impl Session {
         let place = Place::Shard(branch.hostgroup);
         let may_set_id = is_single || command.asks_last_id();
         if command.writes()
-            && let Err(error) = may_write(&self.entry.worker, &self.state, &mut self.links, place)
+            && let Err(error) = may_write(&self.entry.worker, self.state, self.links, place)
         {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         if may_set_id {
             self.learn_last_id_for(place).await?;
         }
-        let mut inner =
-            match enter(&self.entry, &mut self.state, &mut self.links, branch.hostgroup, 0).await? {
-                Ok(inner) => inner,
-                Err(error) => return self.answer_over(command.kind, &error).await,
-            };
-        inner.wrote |= command.writes() && has_one_connection(&self.state);
+        let mut inner = match enter(self.entry, self.state, self.links, branch.hostgroup, 0).await? {
+            Ok(inner) => inner,
+            Err(error) => return self.answer_over(command.kind, &error).await,
+        };
+        inner.wrote |= command.writes() && has_one_connection(self.state);
         if may_set_id {
-            self.links.give_last_id(&mut self.state, &mut inner);
+            self.links.give_last_id(self.state, &mut inner);
         }
         let was_open = inner.is_in_transaction();
         let is_as_it_came = command.execution.is_none() && branch.text.is_none();
         let packets = if is_as_it_came {
             Ok(None)
         } else {
-            packets_for(&self.entry.worker, &self.state, &mut self.links, &mut inner, command, branch)
+            packets_for(&self.entry.worker, self.state, self.links, &mut inner, command, branch)
                 .await?
                 .map(Some)
         };
         let outcome = match packets {
             Ok(packets) => {
                 self.links.note_cursor(command, branch, inner.serial);
-                self.io.lend(&mut self.state, &mut inner, packets).await.map(|()| None)
+                self.io.lend(self.state, &mut inner, packets).await.map(|()| None)
             }
             Err(error) => Ok(Some(error)),
         };
         let is_lost = was_open && !inner.is_in_transaction();
         if may_set_id {
-            self.links.note_last_id(&mut self.state, &mut inner);
+            self.links.note_last_id(self.state, &mut inner);
         }
         self.links.put_inner(inner);
         if let Some(error) = outcome? {
@@ -103,9 +102,9 @@ impl Session {
         if command.asks_last_id() {
             self.learn_last_id_for(place).await?;
         }
-        let mut inner = take_inner(&self.entry, &self.state, &mut self.links, hostgroup);
-        self.links.give_last_id(&mut self.state, &mut inner);
-        self.io.lend(&mut self.state, &mut inner, Some(command.with_text(None))).await?;
+        let mut inner = take_inner(self.entry, self.state, self.links, hostgroup);
+        self.links.give_last_id(self.state, &mut inner);
+        self.io.lend(self.state, &mut inner, Some(command.with_text(None))).await?;
         self.links.put_inner(inner);
         Ok(Phase::Over)
     }
@@ -125,11 +124,11 @@ impl Io {
         if let Some(packets) = packets {
             self.backlog = packets;
         }
-        std::mem::swap(self, &mut inner.session.io);
-        inner.session.state.past.remove(Past::ROLLED_BACK);
-        let ended = inner.session.run_as_inner().await;
-        state.past |= inner.session.state.past & Past::ROLLED_BACK;
-        std::mem::swap(self, &mut inner.session.io);
+        inner.leg.state.past.remove(Past::ROLLED_BACK);
+        self.is_for_once = true;
+        let ended = inner.run(self).await;
+        self.is_for_once = false;
+        state.past |= inner.leg.state.past & Past::ROLLED_BACK;
         behind.append(&mut self.backlog);
         self.backlog = behind;
         ended

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use planner::plan::{Asked, Branch, Limited, Load, Plan, Request, Template, Wanted};
+use planner::plan::{Asked, Branch, Plan, Request, Template};
 use planner::seen::{Asker, Cells, Seen};
 use route::StatementPlan;
 use shard::{Layout, TableKind};
@@ -25,10 +25,11 @@ use super::role::Place;
 use super::scattered::Scattered;
 use super::stored::Named;
 use super::warnings::Question;
+use super::way::Way;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::state::results::LastId;
 use crate::templates::{Found, Kept};
@@ -48,40 +49,7 @@ const MATTERS_TO_SESSION: Effects = Effects::USER_VARIABLES
 /// What a statement does with variables of users.
 const VARIABLES: Effects = Effects::SETS_USER_VARIABLES.union(Effects::READS_USER_VARIABLES);
 
-/// What is to be done with a statement.
-#[derive(Debug)]
-pub(super) enum Way {
-    /// It runs at home.
-    Home,
-    /// It asks about a statement that has run there.
-    At(Place),
-    /// It runs at one shard.
-    One {
-        /// What the shard gets.
-        branch: Branch,
-        /// It changes a table that is on this node only, so that its server may make an id.
-        is_single: bool,
-    },
-    /// Several shards run it.
-    Many(Box<Scattered>),
-    /// Several shards change their first rows; the tables that it names.
-    Limited(Box<Limited>, Vec<TableName>),
-    /// Several shards load a file of the client; the tables that it names.
-    Load(Box<Load>, Vec<TableName>),
-    /// Its rows need ids first.
-    NeedsIds(Wanted),
-    /// It is not executed.
-    Refused(ClientError),
-}
-
-impl Way {
-    /// Whether shards run the statement, in the transaction if one is open.
-    pub(super) const fn enters_shards(&self) -> bool {
-        matches!(self, Self::One { .. } | Self::Many(_) | Self::Limited(..) | Self::Load(..))
-    }
-}
-
-impl Session {
+impl Cx<'_> {
     /// Where the statement of a command goes.
     pub(super) async fn way_of(&mut self, command: &Command) -> Result<Way, Ending> {
         let (text, what) = (&command.text, command.what);
@@ -103,7 +71,7 @@ impl Session {
             let is_home = !names_table(text, layout);
             return Ok(if is_home { Way::Home } else { Way::Refused(of_unknown_charset()) });
         };
-        let Some(now) = read_settings(&self.entry.worker, &self.state, charset).await else {
+        let Some(now) = read_settings(&self.entry.worker, self.state, charset).await else {
             return Ok(Way::Home);
         };
         let read = command.context.as_ref().map_or(now, |context| context.read);
@@ -117,8 +85,8 @@ impl Session {
         let defined = self.entry.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
         self.entry.worker.shards.note_definitions(defined);
         self.links.away.role.shards().planned_at = defined;
-        let holds = holds(&self.entry, &self.state, read);
-        let known = if is_elsewhere(&self.state, command) {
+        let holds = holds(self.entry, self.state, read);
+        let known = if is_elsewhere(self.state, command) {
             None
         } else {
             self.entry.worker.shards.templates.borrow().find(layout, text, &command.parameters(), holds)
@@ -138,7 +106,7 @@ impl Session {
             _ => self
                 .links
                 .refused_by_session(what)
-                .or_else(|| keeps_home(&self.state, &mut self.links))
+                .or_else(|| keeps_home(self.state, self.links))
                 .map_or(way, Way::Refused),
         })
     }
@@ -158,7 +126,7 @@ impl Session {
                 if command.asks_last_id() && self.state.names_sharded(command, &tree, layout) {
                     self.learn_last_id_at_home().await?;
                 }
-                with_ids(&self.entry, &self.state, &mut self.links, command, &tree, read, layout).await?
+                with_ids(self.entry, self.state, self.links, command, &tree, read, layout).await?
             }
             Err(_) if !names_table(text, layout) => Way::Home,
             Err(refusal) => Way::Refused(unread(text, refusal)),
@@ -166,12 +134,12 @@ impl Session {
         let way = self.with_stored(command, read, &tree, layout, way).await?;
         let matters = command.what.several
             || command.what.effects.intersects(MATTERS_TO_SESSION)
-            || is_elsewhere(&self.state, command);
+            || is_elsewhere(self.state, command);
         if !matters && self.entry.worker.is_current(layout) {
-            let kept = || kept(&self.entry, &self.state, command, &tree, read, layout, &way);
+            let kept = || kept(self.entry, self.state, command, &tree, read, layout, &way);
             self.entry.worker.shards.templates.borrow_mut().learn(
                 text,
-                holds(&self.entry, &self.state, read),
+                holds(self.entry, self.state, read),
                 kept,
             );
         }
@@ -209,7 +177,7 @@ impl Session {
         let Some(charset) = self.state.charset.of_text(text) else {
             return Ok(if names_table(text, layout) { Err(of_unknown_charset()) } else { Ok(None) });
         };
-        let Some(read) = read_settings(&self.entry.worker, &self.state, charset).await else {
+        let Some(read) = read_settings(&self.entry.worker, self.state, charset).await else {
             return Ok(Ok(None));
         };
         let mut tree = self.entry.worker.shards.take_tree();

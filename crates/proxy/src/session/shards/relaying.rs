@@ -78,6 +78,15 @@ pub(super) async fn relay_runs(
     .await
 }
 
+/// Waits until all that runs has come to its end.
+pub(super) async fn run_out(control: &Control, parts: &[Rc<Control>], runs: &mut [Option<Run<'_>>]) {
+    poll_fn(|cx| {
+        pass_recall(control, parts);
+        if poll_all(runs, cx) { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+}
+
 /// Waits for what runs at several shards and is told to end by `controls`, unless the session is
 /// to end. They hear of servers that are switched off.
 pub(super) async fn wait_for_parts<T>(

@@ -14,22 +14,15 @@ use crate::worker::Worker;
 /// The part of a session in statements over sharded tables. Most have none, and all pay for its
 /// size.
 #[derive(Debug, Default)]
-pub(in crate::session) struct Role(pub(super) Option<Box<Part>>);
+pub(in crate::session) struct Role(pub(super) Option<Box<Shards>>);
 
-#[derive(Debug)]
-pub(super) enum Part {
-    /// A client's session. What it has at shards.
-    Outer(Shards),
-    /// A session at a shard, whose client is an outer session. If it has taken the place of the
-    /// outer session: where that is parked, as the session of this one.
-    Inner(Option<Inner>),
-}
-
-/// What an outer session has at shards.
+/// What a session has at shards.
 #[derive(Debug, Default)]
-pub(super) struct Shards {
+pub(in crate::session) struct Shards {
     /// Those that it has used.
     pub(super) inner: Vec<Inner>,
+    /// The one where the command of the client runs, if it takes the phases of a session there.
+    pub(super) runs: Option<Inner>,
     /// How many it has made.
     pub(super) made: u64,
     /// The transaction that is open.
@@ -118,46 +111,27 @@ pub(super) enum Place {
 }
 
 impl Role {
-    /// That of a session at a shard.
-    pub(super) fn inner() -> Self {
-        Self(Some(Box::new(Part::Inner(None))))
-    }
-
-    /// Whether the session stops when it has run a command.
-    pub(in crate::session) fn is_inner(&self) -> bool {
-        matches!(self.0.as_deref(), Some(Part::Inner(_)))
-    }
-
     /// Whether the next command may be about sharded tables: there are some, or the session has
     /// used some. If it was looked at, it is not.
     pub(in crate::session) fn looks(&mut self, worker: &Worker) -> bool {
         match self.0.as_deref_mut() {
-            Some(Part::Outer(shards)) => !std::mem::take(&mut shards.stays_home),
-            Some(Part::Inner(_)) => false,
+            Some(shards) => !std::mem::take(&mut shards.stays_home),
             None => worker.has_shards(),
         }
     }
 
-    /// The session has taken the place of an outer one, which is in `outer`.
-    pub(super) fn park(&mut self, outer: Inner) {
-        if let Some(Part::Inner(parked)) = self.0.as_deref_mut() {
-            *parked = Some(outer);
-        }
+    /// Whether the command of the client takes the phases of a session at a shard.
+    pub(in crate::session) fn runs_at_shard(&self) -> bool {
+        self.0.as_ref().is_some_and(|shards| shards.runs.is_some())
     }
 
-    /// The outer session whose place this one has, if it has one's.
-    pub(super) fn take_parked(&mut self) -> Option<Inner> {
-        if let Some(Part::Inner(parked)) = self.0.as_deref_mut() { parked.take() } else { None }
+    /// That shard.
+    pub(in crate::session) fn running(&mut self) -> Option<&mut Inner> {
+        self.0.as_mut()?.runs.as_mut()
     }
 
     /// What it has at shards.
     pub(super) fn shards(&mut self) -> &mut Shards {
-        if !matches!(self.0.as_deref(), Some(Part::Outer(_))) {
-            self.0 = Some(Box::new(Part::Outer(Shards::default())));
-        }
-        match self.0.as_deref_mut() {
-            Some(Part::Outer(shards)) => shards,
-            _ => unreachable!("it was made above"),
-        }
+        self.0.get_or_insert_default()
     }
 }

@@ -12,12 +12,13 @@ use wire::Capabilities;
 use wire::frame::put_message;
 
 use super::facts::payload_of;
-use super::inner::{Inner, no_client};
+use super::inner::Inner;
 use super::moment::Moment;
 use super::transaction::error_of;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use crate::session::cx::Leg;
 use crate::session::facts::leases::{look_at_server, lose_backend_for};
 use crate::session::io::Io;
 use crate::sock::Sock;
@@ -140,7 +141,7 @@ impl Unit {
 impl Runners {
     /// How each inner session is told to end its part.
     pub(super) fn controls(&self) -> Vec<Rc<Control>> {
-        self.all.iter().map(|runner| Rc::clone(&runner.inner.session.entry.control)).collect()
+        self.all.iter().map(|runner| Rc::clone(&runner.inner.entry.control)).collect()
     }
 
     /// Keeps the changes of a statement at all servers, or takes them back. The payload of the
@@ -154,7 +155,7 @@ impl Runners {
         }
         let is_kept = is_kept && refused.is_none();
         let Some(text) = self.unit.end(is_kept) else { return Ok(refused) };
-        let replies = join(open.iter_mut().map(|runner| runner.inner.session.ask(text))).await;
+        let replies = join(open.iter_mut().map(|runner| runner.inner.ask(text))).await;
         let mut parts = Vec::with_capacity(open.len());
         for (runner, reply) in open.iter().zip(replies) {
             let place = Place::Shard(runner.inner.hostgroup);
@@ -167,7 +168,7 @@ impl Runners {
                 Verdict::Refused(error) => Some(error),
                 Verdict::InPart(error) => {
                     tracing::warn!(%error, "a statement over several shards has committed in part");
-                    open.first().map(|one| payload_of(&one.inner.session.state, &error))
+                    open.first().map(|one| payload_of(&one.inner.leg.state, &error))
                 }
             },
             _ => parts.into_iter().find_map(|part| part.refusal),
@@ -193,14 +194,14 @@ impl Runner {
     /// Begins what makes the branches of a command one change, if it has not begun. The payload of
     /// the error if the server refuses.
     pub(super) async fn open(&mut self) -> Result<Result<(), Vec<u8>>, Ending> {
-        let (opening, session) = (&mut self.opening, &mut self.inner.session);
+        let (opening, inner) = (&mut self.opening, &mut self.inner);
         if let Some(begin) = opening.unit.begin().filter(|_| !opening.is_done) {
-            if let Some(error) = error_of(&session.ask(begin).await?) {
+            if let Some(error) = error_of(&inner.ask(begin).await?) {
                 return Ok(Err(error));
             }
             opening.is_done = true;
             if let Some(moment) = opening.moment {
-                return moment.begin(session).await;
+                return moment.begin(inner).await;
             }
         }
         Ok(Ok(()))
@@ -209,16 +210,17 @@ impl Runner {
     /// Lets the server go by its own clock again, and finds out whether it is still there. The
     /// payload of the error if not.
     async fn close_moment(&mut self) -> Result<Option<Vec<u8>>, Ending> {
-        let session = &mut self.inner.session;
-        look_at_server(&session.entry, &mut session.state, &mut session.links)?;
-        if let Some(error) = session.state.transaction.rolled_back.take() {
-            return Ok(Some(payload_of(&session.state, &error)));
+        let (entry, Leg { links, state, .. }) = (&self.inner.entry, &mut *self.inner.leg);
+        look_at_server(entry, state, links)?;
+        if let Some(error) = state.transaction.rolled_back.take() {
+            return Ok(Some(payload_of(state, &error)));
         }
         let Some(moment) = self.opening.moment else { return Ok(None) };
-        let refused = moment.end(session).await?.err();
+        let refused = moment.end(&mut self.inner).await?.err();
         if refused.is_some() {
             // No other session gets a connection with this time.
-            lose_backend_for(&session.entry, &mut session.state, &mut session.links, Gone::Closed)?;
+            let (entry, Leg { links, state, .. }) = (&self.inner.entry, &mut *self.inner.leg);
+            lose_backend_for(entry, state, links, Gone::Closed)?;
         }
         Ok(refused)
     }
@@ -242,49 +244,47 @@ impl Runner {
     /// Runs the branches.
     pub(super) fn run(&mut self) -> Run<'_> {
         Box::pin(async {
-            self.inner.session.entry.control.attach().await;
+            self.inner.entry.control.attach().await;
             let mut queue = std::mem::take(&mut self.queue).into_iter();
             if let Some(lead) = &self.opening.lead
                 && !lead.wait().await
             {
-                return refuse(queue, self.inner.session.state.identity.capabilities).await;
+                return refuse(queue, self.inner.leg.state.identity.capabilities).await;
             }
             if let Some(packets) = self.refused_opening().await
                 && let Some(mut client) = queue.next()
             {
                 // Who has left does not hear it.
                 let _ = client.sock.write_all(&packets).await;
-                return refuse(queue, self.inner.session.state.identity.capabilities).await;
+                return refuse(queue, self.inner.leg.state.identity.capabilities).await;
             }
-            let session = &mut self.inner.session;
-            let mut was_open = session.state.in_transaction();
-            for (at, client) in queue.by_ref().enumerate() {
-                session.io = client;
-                if let Err(ending) = session.run_as_inner().await {
+            let inner = &mut self.inner;
+            let mut was_open = inner.is_in_transaction();
+            for (at, mut client) in queue.by_ref().enumerate() {
+                if let Err(ending) = inner.run(&mut client).await {
                     if let Some(packets) = ending.packets() {
                         // Who has left does not hear it.
-                        let _ = session.io.sock.write_all(packets).await;
+                        let _ = client.sock.write_all(packets).await;
                     }
                     self.is_over = true;
                     break;
                 }
-                if session.links.has_warnings() {
-                    let Ok(reply) = session.ask(QUESTION).await else {
+                if inner.leg.links.has_warnings() {
+                    let Ok(reply) = inner.ask(QUESTION).await else {
                         self.is_over = true;
                         break;
                     };
                     self.told.push((self.branches.get(at).copied().unwrap_or(self.number), reply));
                 }
-                if was_open && !session.state.in_transaction() {
+                if was_open && !inner.is_in_transaction() {
                     // What is left would commit each change of its own.
                     break;
                 }
-                was_open = session.state.in_transaction();
+                was_open = inner.is_in_transaction();
             }
-            refuse(queue, session.state.identity.capabilities).await;
-            session.io = Io::new(no_client(), Vec::new());
+            refuse(queue, inner.leg.state.identity.capabilities).await;
             // A KILL that is on its way must not meet the next statement.
-            let control = Rc::clone(&session.entry.control);
+            let control = Rc::clone(&inner.entry.control);
             poll_fn(|_| if control.is_held() { Poll::Pending } else { Poll::Ready(()) }).await;
         })
     }

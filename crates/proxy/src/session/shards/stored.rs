@@ -15,12 +15,12 @@ use sql::{Modes, StatementKind};
 use wire::rows::cells;
 
 use super::naming::shard_hint;
-use super::plan::Way;
 use super::transaction::error_of;
+use super::way::Way;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::STORED_BEHIND_MAX;
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::routing::judge;
 use crate::session::io::Io;
@@ -55,7 +55,7 @@ pub(super) struct Named<'a> {
     pub(super) tree: Option<&'a Tree>,
 }
 
-impl Session {
+impl Cx<'_> {
     /// Why a statement does not go this way, for what is behind its names.
     pub(super) async fn stopped_behind(
         &mut self,
@@ -85,7 +85,7 @@ impl Session {
             return Ok(None);
         }
         let hostgroups = if is_home {
-            BTreeSet::from([home_of(&self.entry, &self.io, &self.state, &self.links, named.text)])
+            BTreeSet::from([home_of(self.entry, self.io, self.state, self.links, named.text)])
         } else {
             hostgroups
         };

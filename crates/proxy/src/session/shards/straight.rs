@@ -1,7 +1,5 @@
-//! Queries whose shard a template names: the inner session takes the place of the outer one.
-//!
-//! Nothing is copied and nothing is allocated for them. They take the phases of a session without
-//! shards, in the task of the client.
+//! Queries whose shard a template names: they take the phases of a session without shards, at that
+//! shard. Nothing is copied and nothing is allocated for them.
 
 use std::sync::atomic::Ordering;
 use std::task::Context;
@@ -13,7 +11,7 @@ use super::Inner;
 use super::facts::{has_one_connection, holds};
 use super::inner::take_inner;
 use crate::ending::Ending;
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::commands::{Look, look};
 use crate::session::flight::Flight;
@@ -22,7 +20,7 @@ use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 use crate::state::Pin;
 
-impl Session {
+impl Cx<'_> {
     /// Begins the query that `input` consists of at its shard. Nothing if the shard is not known,
     /// or if something else is to be done before.
     pub(in crate::session) fn begin_at_shard(
@@ -31,31 +29,26 @@ impl Session {
         command: Command<'_>,
         input: &[u8],
     ) -> Result<Option<Phase>, Ending> {
-        let Some(hostgroup) =
-            known_shard(&self.entry, &self.state, &mut self.links, &self.flight, command, input)
+        let Some(hostgroup) = known_shard(self.entry, self.state, self.links, self.flight, command, input)
         else {
             return Ok(None);
         };
-        let mut inner = take_inner(&self.entry, &self.state, &mut self.links, hostgroup);
-        self.io.is_behind_file = false;
-        self.trade_places(&mut inner);
-        self.links.away.role.park(inner);
-        self.begin(cx, input).map(Some)
+        let mut inner = take_inner(self.entry, self.state, self.links, hostgroup);
+        (self.io.is_behind_file, self.io.is_for_once) = (false, true);
+        let phase = inner.cx(self.io).begin(cx, input);
+        self.links.away.role.shards().runs = Some(inner);
+        phase.map(Some)
     }
+}
 
-    /// The outer session gets back the place that an inner one has taken. Whether one had.
-    pub(in crate::session) fn trade_back(&mut self) -> bool {
-        let Some(mut inner) = self.links.away.role.take_parked() else { return false };
-        self.trade_places(&mut inner);
-        self.links.away.role.shards().last = inner.place();
-        self.links.put_inner(inner);
+impl Links {
+    /// The command of the client runs no more, or goes on at home. Whether it ran at a shard.
+    pub(in crate::session) fn come_home(&mut self) -> bool {
+        let Some(shards) = self.away.role.0.as_mut() else { return false };
+        let Some(inner) = shards.runs.take() else { return false };
+        shards.last = inner.place();
+        shards.inner.push(inner);
         true
-    }
-
-    /// Exchanges this session and that of `inner`. The client stays where it is.
-    fn trade_places(&mut self, inner: &mut Inner) {
-        std::mem::swap(self, &mut inner.session);
-        std::mem::swap(&mut self.io, &mut inner.session.io);
     }
 }
 
@@ -100,5 +93,5 @@ fn is_free_of_home(state: &SessionState, links: &mut Links) -> bool {
 /// Whether a transaction is open in an inner session, or was lost there, of which all are to be
 /// told.
 fn is_occupied(inner: &Inner) -> bool {
-    inner.is_in_transaction() || inner.session.state.transaction.rolled_back.is_some()
+    inner.is_in_transaction() || inner.leg.state.transaction.rolled_back.is_some()
 }

@@ -29,7 +29,7 @@ use super::role::{Place, Transaction};
 use super::runners::join;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::leases::{OF_SESSION, lose_backend_for};
 use crate::session::links::Links;
@@ -58,7 +58,7 @@ pub(super) const fn is_about_transaction(what: StatementPlan) -> bool {
             ))
 }
 
-impl Session {
+impl Cx<'_> {
     /// The command in the backlog is about the transaction: shards in it hear it, then it runs at
     /// home if that is in it.
     pub(super) async fn change_transaction(
@@ -76,7 +76,7 @@ impl Session {
                 }
                 Err(error) => return self.answer_over(kind, &error).await,
             },
-            StatementKind::Rollback => roll_back_at_shards(&self.entry, &self.state, &mut self.links).await?,
+            StatementKind::Rollback => roll_back_at_shards(self.entry, self.state, self.links).await?,
             begins if begins.begins() => {
                 if let Err(error) = self.commit_everywhere().await? {
                     return self.answer_over(kind, &error).await;
@@ -84,7 +84,7 @@ impl Session {
                 let is_special = self.links.has_pins(&[Pin::NextTransaction]);
                 let transaction = &mut self.links.away.role.shards().transaction;
                 (transaction.beginning, transaction.is_special) = (Some(text.into()), is_special);
-                if !is_special && may_begin_later(&self.entry, &self.io, &self.state, &self.links, text) {
+                if !is_special && may_begin_later(self.entry, self.io, self.state, self.links, text) {
                     self.links.away.role.shards().last = Place::Home;
                     self.begin_later(kind).await?;
                     return Ok(Phase::Over);
@@ -110,7 +110,7 @@ impl Session {
         is_clients: bool,
     ) -> Result<Result<Option<Vec<u8>>, Vec<u8>>, Ending> {
         let wrote_at_home = self.links.away.role.shards().transaction.wrote_at_home;
-        let mut parts = end_at_shards(&self.entry, &self.state, &mut self.links, b"COMMIT").await?;
+        let mut parts = end_at_shards(self.entry, self.state, self.links, b"COMMIT").await?;
         let mut reply = None;
         let place = committed::Place::Home;
         let is_in = self.state.in_transaction();
@@ -136,7 +136,7 @@ impl Session {
             Verdict::Refused(error) => Some(error),
             Verdict::InPart(error) => {
                 tracing::warn!(%error, "a transaction over several servers has committed in part");
-                Some(payload_of(&self.state, &error))
+                Some(payload_of(self.state, &error))
             }
         };
         self.links.away.role.shards().inner.iter_mut().for_each(|inner| inner.wrote = false);
@@ -187,7 +187,7 @@ impl Session {
         let reply = self.ask(text).await?;
         if error_of(&reply).is_none() {
             self.links.away.role.shards().transaction.savepoints.note(divides, text);
-            let parts = say_at_shards(&self.entry, &self.state, &mut self.links, text).await?;
+            let parts = say_at_shards(self.entry, self.state, self.links, text).await?;
             if let Some(error) = parts.into_iter().find_map(|part| part.refusal) {
                 self.lose_transaction(ClientError::PartFailed).await?;
                 return self.answer_over(kind, &error).await;
@@ -214,7 +214,7 @@ impl Session {
                 "several statements in one text that end a transaction",
                 "shards are in it",
             );
-            return Ok(Some(payload_of(&self.state, &error)));
+            return Ok(Some(payload_of(self.state, &error)));
         }
         let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
         if may_end_unseen(command.what) && self.links.away.role.inner_sessions().iter().any(has_changes) {
@@ -222,7 +222,7 @@ impl Session {
                 "a statement that may end the transaction at home alone",
                 "shards have changes in it",
             );
-            return Ok(Some(payload_of(&self.state, &error)));
+            return Ok(Some(payload_of(self.state, &error)));
         }
         let is_on = self.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
         let keeps = match command.what.kind {
@@ -240,12 +240,12 @@ impl Session {
     /// Rolls the open transaction back at shards, and at home. A connection on which home refuses
     /// that is closed, which rolls back as well.
     pub(super) async fn roll_back_everywhere(&mut self) -> Result<(), Ending> {
-        roll_back_at_shards(&self.entry, &self.state, &mut self.links).await?;
+        roll_back_at_shards(self.entry, self.state, self.links).await?;
         let is_open = self.state.in_transaction() || self.state.begins_later();
         if is_open && error_of(&self.ask(b"ROLLBACK").await?).is_some() {
             self.state.past.remove(Past::BEGINS_LATER);
             self.state.set_status(self.state.status & OF_SESSION);
-            lose_backend_for(&self.entry, &mut self.state, &mut self.links, Gone::Closed)?;
+            lose_backend_for(self.entry, self.state, self.links, Gone::Closed)?;
         }
         Ok(())
     }
@@ -291,19 +291,19 @@ async fn say_at_shards(
         inner.follow(state);
         if !is_one {
             // What runs at the same time has controls of its own.
-            inner.session.entry.control = entry.control.control_of_part();
+            inner.entry.control = entry.control.control_of_part();
         }
     }
-    let controls: Vec<_> = open.iter().map(|inner| Rc::clone(&inner.session.entry.control)).collect();
+    let controls: Vec<_> = open.iter().map(|inner| Rc::clone(&inner.entry.control)).collect();
     let replies = {
-        let asked = pin!(join(open.iter_mut().map(|inner| inner.ask(text))));
+        let asked = pin!(join(open.iter_mut().map(|inner| inner.ask_beside(text))));
         if is_one { asked.await } else { wait_for_parts((&entry.control, state), &controls, asked).await? }
     };
     let mut parts = Vec::with_capacity(open.len());
     for (mut inner, reply) in open.into_iter().zip(replies) {
         let place = committed::Place::Shard(inner.hostgroup);
         parts.push(Part { place, wrote: inner.wrote, refusal: error_of(&reply?) });
-        inner.session.entry.control = Rc::clone(&entry.control);
+        inner.entry.control = Rc::clone(&entry.control);
         links.put_inner(inner);
     }
     Ok(parts)
@@ -338,7 +338,7 @@ pub(super) async fn enter(
         let begin = transaction.beginning.clone().unwrap_or_else(|| b"BEGIN"[..].into());
         let savepoints = transaction.savepoints.texts().map(Box::from);
         for text in std::iter::once(begin).chain(savepoints).collect::<Vec<_>>() {
-            let reply = inner.session.ask(&text).await?;
+            let reply = inner.ask(&text).await?;
             if let Some(error) = error_of(&reply) {
                 links.put_inner(inner);
                 return Ok(Err(error));

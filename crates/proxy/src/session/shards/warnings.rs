@@ -14,7 +14,7 @@ use super::many::Ended;
 use super::role::{Warning, Warnings};
 use super::runners::Runners;
 use crate::ending::Ending;
-use crate::session::Session;
+use crate::session::cx::Cx;
 use crate::session::facts::replies::write_to_client;
 use crate::session::facts::shown::begin_own;
 use crate::session::phase::Phase;
@@ -188,19 +188,19 @@ fn has_error(reply: &[u8], code: u16) -> bool {
     cells(reply).is_some_and(|rows| rows.iter().any(is_it))
 }
 
-impl Session {
+impl Cx<'_> {
     /// Answers a question about the warnings of the last statement, which has run at several
     /// shards.
     pub(super) async fn tell_warnings(&mut self, command: &Command) -> Result<Phase, Ending> {
         let Some(question) = Question::of(&command.text) else { return Ok(self.links.stay_home()) };
-        begin_own(&self.entry, &mut self.io, &mut self.state, &mut self.flight, command.kind);
+        begin_own(self.entry, self.io, self.state, self.flight, command.kind);
         let seq = self.skip_command().await?;
         let caps = self.state.identity.capabilities;
         let theirs = capabilities_at_shards(caps);
         let status = self.state.status;
         let packets = self.links.away.role.shards().warnings.answer(&question, seq, status, [theirs, caps]);
-        write_to_client(&self.entry, &mut self.io, &mut self.state, &packets).await?;
-        self.entry.answered_here(&self.links, 0);
+        write_to_client(self.entry, self.io, self.state, &packets).await?;
+        self.entry.answered_here(self.links, 0);
         Ok(Phase::Over)
     }
 }
