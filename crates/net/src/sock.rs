@@ -7,13 +7,14 @@
 //! costs one `recv` and one `send` per side.
 //!
 //! - `plain`: the socket itself;
-//! - [`memory`]: a socket whose peer is in this process;
+//! - `memory`: a socket whose peer is in this process, for tests;
 //! - `link`: the socket with or without TLS;
 //! - `compression`: the compressed protocol on top of either;
 //! - [`tls`]: TLS on a socket.
 
 mod compression;
 mod link;
+#[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod plain;
 pub mod tls;
@@ -74,6 +75,7 @@ impl From<UnixStream> for Sock {
     }
 }
 
+#[cfg(any(test, feature = "memory"))]
 impl From<memory::End> for Sock {
     fn from(end: memory::End) -> Self {
         Plain::Memory(end).into()

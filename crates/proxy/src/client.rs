@@ -26,7 +26,7 @@ pub(crate) fn serve(
         };
         let ending = session.run().await;
         registered.leave_directory();
-        let (worker, mut sock) = session.into_parts();
+        let (worker, Some(mut sock)) = session.into_parts() else { return };
         if registered.control.has_quit() {
             sock.note_goodbye();
         } else {

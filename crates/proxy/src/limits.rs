@@ -168,10 +168,6 @@ pub(crate) const FOLLOWED_MAX: usize = 64;
 /// reply has them.
 pub(crate) const KEYS_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Bytes of packets with lines of a file that one shard has not taken, from which on the client is
-/// not read. What was read before may exceed them.
-pub(crate) const LOAD_SHARD_BYTES_MAX: usize = 64 * 1024;
-
 /// Bytes of a line of a file that is split over shards: it is kept until its end has come.
 pub(crate) const LOAD_LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 

@@ -73,6 +73,7 @@ mod causal;
 mod causal_ahead;
 mod causal_question;
 mod change_user;
+mod client;
 mod close;
 mod command;
 mod correction;
@@ -134,6 +135,7 @@ mod warnings;
 mod without_schema;
 mod without_writer;
 
+use client::Client;
 use cx::{Cx, Leg};
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -214,12 +216,14 @@ impl Session {
         }
         let entry = BookEntry { worker, control, flights };
         let home = Leg::new(&entry, state, backend);
-        Self { entry, io: Io::new(client, backlog), home }
+        Self { entry, io: Io::new(Client::Sock(client), backlog), home }
     }
 
     /// What is left when the session is over. The backend goes first, and waits for no goodbye.
-    pub(crate) fn into_parts(self) -> (Rc<Worker>, Sock) {
-        (self.entry.worker, self.io.sock)
+    pub(crate) fn into_parts(self) -> (Rc<Worker>, Option<Sock>) {
+        let Self { entry, io, home } = self;
+        drop(home);
+        (entry.worker, if let Client::Sock(sock) = io.client { Some(sock) } else { None })
     }
 
     /// Runs commands until one side ends the session.
@@ -452,8 +456,8 @@ async fn end_of(
 /// Copies bytes for the rest of the connection: the answer has no end.
 async fn tunnel(entry: &BookEntry, io: &mut Io, links: &mut Links) -> Result<Phase, Ending> {
     let backlog = std::mem::take(&mut io.backlog);
-    if let Some(backend) = &mut links.in_use {
-        resume(&entry.worker.front, &*entry.control, &mut io.sock, backend, backlog, Copied::Stream).await;
+    if let (Some(backend), Some(sock)) = (&mut links.in_use, io.client.sock_mut()) {
+        resume(&entry.worker.front, &*entry.control, sock, backend, backlog, Copied::Stream).await;
     }
     Err(Ending::ClientLeft)
 }

@@ -1,16 +1,18 @@
 //! One reply out of those of several shards.
 //!
-//! Each shard executes the statement, and its reply is read as bytes of the protocol. [`Scatter`]
-//! puts the replies together: it decides, and knows of no socket. [`Relay`] moves the bytes.
+//! Each shard executes the statement, and its reply comes as bytes of the protocol. [`Scatter`]
+//! puts the replies together: it decides, and knows of no socket. A [`Branch`] takes the reply of a
+//! shard, and [`Relay`] gives the client what comes of all.
 //!
-//! - `input`: the bytes of a shard, as messages;
+//! - `branch`: where the replies of shards come in;
 //! - `shard`: which message of a shard's reply is next, and what it means;
 //! - `definitions`: the columns of the result, out of those of all shards;
 //! - `rows`: the order of the rows, and the limit;
 //! - `beginning`: the first packets of the client, `ending`: its last one;
 //! - `writer`: packets for the client;
 //! - `fault`: why replies do not go together;
-//! - `relay`: the sockets.
+//! - `feeds`: a file of the client, as the branches get it;
+//! - `relay`: the client's socket.
 //!
 //! A result begins when the definitions of all shards are there. Its rows do not wait for the last
 //! row of any shard. At most `SCATTER_SHARD_BYTES_MAX` bytes of each shard are kept, or one row
@@ -20,9 +22,11 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 mod beginning;
+mod branch;
 mod definitions;
 mod ending;
 mod fault;
+mod feeds;
 mod limits;
 mod relay;
 mod rows;
@@ -36,9 +40,11 @@ use planner::plan::Counts;
 use planner::seen::Cells;
 use wire::{Capabilities, StatusFlags};
 
+pub use branch::{Branch, Branches};
 pub use definitions::logical;
 pub use ending::{Over, row_of, with_rows};
 use fault::Wrong;
+pub use feeds::Feeds;
 pub use relay::Relay;
 pub use shard::Source;
 
@@ -213,6 +219,16 @@ impl Scatter {
         if let Some(shard) = self.shards.get_mut(shard) {
             shard.close();
         }
+    }
+
+    /// The first packet of the client has this sequence id. Nothing was [drained](Self::drain) yet.
+    pub(crate) const fn begin_at(&mut self, seq: u8) {
+        self.writer.begin_at(seq);
+    }
+
+    /// Whether the reply of a shard is over.
+    pub(crate) fn has_ended(&self, shard: usize) -> bool {
+        self.shards.get(shard).is_none_or(|shard| shard.end().is_some())
     }
 
     /// Whether the replies of all shards are over.

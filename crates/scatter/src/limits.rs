@@ -14,3 +14,7 @@ pub(crate) const SCATTER_OUT_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of the definitions of columns of one shard: a table has 4,096 columns, and each definition
 /// has five names of at most 256 bytes.
 pub(crate) const SCATTER_DEFINITIONS_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Bytes of packets with lines of a file that one shard has not taken, from which on the client is
+/// not read. What was read before may exceed them.
+pub(crate) const LOAD_SHARD_BYTES_MAX: usize = 64 * 1024;

@@ -1,20 +1,23 @@
-//! The sockets of a scattered statement: bytes of the shards in, the client's reply out.
+//! The replies of branches on their way to the client.
 
+use std::cell::Ref;
 use std::io;
-use std::task::{Context, Poll, Waker, ready};
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
 
-use net::sock::Sock;
+use net::relay::Output;
 
+use super::branch::{Branches, Replies};
+use super::feeds::Feeds;
 use super::{Progress, Scatter};
 use crate::limits::SCATTER_OUT_BYTES_MAX;
 
 /// A [`Scatter`] with the bytes that its client has not taken yet.
 ///
-/// The sockets are those of the caller. The sessions of the shards run in the same task, and are
-/// polled before the relay: what they write wakes nothing.
+/// The legs that run the branches are polled in the same task, before the relay.
 #[derive(Debug)]
 pub struct Relay {
-    scatter: Scatter,
+    replies: Rc<Replies>,
     out: Vec<u8>,
     written: usize,
     /// Nothing is written before the whole reply is there.
@@ -34,8 +37,34 @@ struct Kept {
 
 impl Relay {
     /// Nothing has been read or written.
-    pub const fn new(scatter: Scatter) -> Self {
-        Self { scatter, out: Vec::new(), written: 0, holds: false, kept: None }
+    pub fn new(scatter: Scatter) -> Self {
+        let replies = Rc::new(Replies::new(scatter));
+        Self { replies, out: Vec::new(), written: 0, holds: false, kept: None }
+    }
+
+    /// The clients of the branches.
+    pub fn branches(&self) -> Branches {
+        Branches::new(Rc::clone(&self.replies), None)
+    }
+
+    /// The same where servers may ask for a file.
+    pub fn branches_with(&self, feeds: &Feeds) -> Branches {
+        Branches::new(Rc::clone(&self.replies), Some(feeds.clone()))
+    }
+
+    /// The first packet of the client has this sequence id.
+    pub fn begin_at(&self, seq: u8) {
+        self.replies.scatter.borrow_mut().begin_at(seq);
+    }
+
+    /// The client takes nothing more: the branches are to end, once they are polled.
+    pub fn leave(&self) {
+        self.replies.leave();
+    }
+
+    /// Whether it does not.
+    pub fn has_left(&self) -> bool {
+        self.replies.is_left()
     }
 
     /// The same for a reply that waits for a COMMIT behind it. Rows do not wait.
@@ -70,79 +99,47 @@ impl Relay {
     }
 
     /// The replies.
-    pub const fn scatter(&self) -> &Scatter {
-        &self.scatter
+    pub fn scatter(&self) -> Ref<'_, Scatter> {
+        self.replies.scatter.borrow()
     }
 
-    /// Moves bytes until the client has its reply. `shards` are the sockets in the order of the
-    /// replies, `scratch` is where bytes are read to.
+    /// Gives the client what has come, until it has its reply.
     ///
     /// # Errors
     ///
     /// Those of the client's socket. What is wrong with a shard is a part of the reply.
-    pub fn poll_reply(
-        &mut self,
-        cx: &mut Context<'_>,
-        shards: &mut [Sock],
-        client: &mut Sock,
-        scratch: &mut [u8],
-    ) -> Poll<io::Result<()>> {
+    pub fn poll_reply(&mut self, cx: &mut Context<'_>, client: &mut impl Output) -> Poll<io::Result<()>> {
         loop {
-            let is_written = self.holds || self.poll_write(cx, client)?.is_ready();
-            if is_written {
-                let progress = self.scatter.drain(&mut self.out);
-                self.keep();
-                self.holds &= self.out.len() < SCATTER_OUT_BYTES_MAX;
-                if !self.out.is_empty() && !self.holds {
-                    continue;
-                }
-                match progress {
-                    Progress::Over => return Poll::Ready(Ok(())),
-                    Progress::Full if self.kept.is_some() => continue,
-                    Progress::Full | Progress::Wait => {}
-                }
+            if !self.holds {
+                ready!(self.poll_write(cx, client))?;
             }
-            // A client that takes nothing does not keep shards from being read as far as there is
-            // room.
-            if !self.read(shards, scratch) {
-                return Poll::Pending;
-            }
-        }
-    }
-
-    /// Drops what shards send behind the client's reply, until all of them have ended theirs.
-    pub fn poll_rest(&mut self, shards: &mut [Sock], scratch: &mut [u8]) -> Poll<()> {
-        loop {
-            self.scatter.drain(&mut self.out);
+            let progress = self.replies.scatter.borrow_mut().drain(&mut self.out);
             self.keep();
-            if self.scatter.is_quiet() {
-                return Poll::Ready(());
+            self.holds &= self.out.len() < SCATTER_OUT_BYTES_MAX;
+            if !self.out.is_empty() && !self.holds {
+                continue;
             }
-            if !self.read(shards, scratch) {
-                return Poll::Pending;
+            match progress {
+                Progress::Over => return Poll::Ready(Ok(())),
+                Progress::Full if self.kept.is_some() => {}
+                Progress::Full | Progress::Wait => {
+                    self.replies.wake_those_with_room(cx);
+                    return Poll::Pending;
+                }
             }
         }
     }
 
-    /// Reads from each shard once, if there is room. Whether anything has come.
-    fn read(&mut self, shards: &mut [Sock], scratch: &mut [u8]) -> bool {
-        let cx = &mut Context::from_waker(Waker::noop());
-        let mut is_any = false;
-        for (at, shard) in shards.iter_mut().enumerate() {
-            let room = self.scatter.room(at).min(scratch.len());
-            let Some(into) = scratch.get_mut(..room).filter(|into| !into.is_empty()) else { continue };
-            let Poll::Ready(read) = shard.poll_read(cx, into) else { continue };
-            is_any = true;
-            match read {
-                Ok(0) | Err(_) => self.scatter.close(at),
-                Ok(bytes) => self.scatter.feed(at, into.get(..bytes).unwrap_or_default()),
-            }
-        }
-        is_any
+    /// Drops what shards say behind the client's reply, until all of them have ended theirs.
+    pub fn poll_rest(&mut self, cx: &Context<'_>) -> Poll<()> {
+        self.replies.scatter.borrow_mut().drain(&mut self.out);
+        self.keep();
+        self.replies.wake_those_with_room(cx);
+        if self.scatter().is_quiet() { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Writes what the client has not taken; ready when it has taken all.
-    pub fn poll_write(&mut self, cx: &mut Context<'_>, client: &mut Sock) -> Poll<io::Result<()>> {
+    pub fn poll_write(&mut self, cx: &mut Context<'_>, client: &mut impl Output) -> Poll<io::Result<()>> {
         while let Some(rest) = self.out.get(self.written..).filter(|rest| !rest.is_empty()) {
             match ready!(client.poll_write(cx, rest))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),

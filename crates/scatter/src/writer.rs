@@ -20,6 +20,11 @@ impl Writer {
         Self { caps, seq }
     }
 
+    /// The first packet has this sequence id.
+    pub(super) const fn begin_at(&mut self, seq: u8) {
+        self.seq = seq;
+    }
+
     /// Begins a result with so many columns.
     pub(super) fn begin(&mut self, columns: usize, out: &mut Vec<u8>) {
         let count = ColumnCount { count: columns as u64, metadata_follows: None };

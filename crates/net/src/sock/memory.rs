@@ -1,8 +1,7 @@
 //! Sockets made of memory: both ends live in this process.
 //!
-//! The proxy is the client of its own sessions at the shards of a table by them. Tests script both
-//! ends, and decide every byte and every order. Both ends may be polled by one task: each wait
-//! keeps the waker of its own end.
+//! Tests script both ends, and decide every byte and every order. Both ends may be polled by one
+//! task: each wait keeps the waker of its own end.
 
 use std::collections::VecDeque;
 use std::io;

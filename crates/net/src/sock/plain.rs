@@ -1,4 +1,5 @@
-//! A socket as the kernel has it, or one made of memory: bytes go in and come out as they are.
+//! A socket as the kernel has it, or one made of memory for tests: bytes go in and come out as they
+//! are.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -11,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
 use super::Input;
+#[cfg(any(test, feature = "memory"))]
 use super::memory;
 
 /// A connected stream socket without any layer.
@@ -18,6 +20,7 @@ use super::memory;
 pub(super) enum Plain {
     Tcp(TcpStream),
     Unix(UnixStream),
+    #[cfg(any(test, feature = "memory"))]
     Memory(memory::End),
 }
 
@@ -31,7 +34,9 @@ impl Plain {
     pub(super) fn local_addr(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(stream) => stream.local_addr().ok(),
-            Self::Unix(_) | Self::Memory(_) => None,
+            Self::Unix(_) => None,
+            #[cfg(any(test, feature = "memory"))]
+            Self::Memory(_) => None,
         }
     }
 
@@ -39,7 +44,9 @@ impl Plain {
     pub(super) fn peer_ip(&self) -> Option<IpAddr> {
         match self {
             Self::Tcp(stream) => stream.peer_addr().ok().map(|peer| peer.ip().to_canonical()),
-            Self::Unix(_) | Self::Memory(_) => None,
+            Self::Unix(_) => None,
+            #[cfg(any(test, feature = "memory"))]
+            Self::Memory(_) => None,
         }
     }
 
@@ -48,6 +55,7 @@ impl Plain {
         match self {
             Self::Tcp(stream) => stream.as_raw_fd(),
             Self::Unix(stream) => stream.as_raw_fd(),
+            #[cfg(any(test, feature = "memory"))]
             Self::Memory(_) => -1,
         }
     }
@@ -58,6 +66,7 @@ impl Plain {
         ready!(match self {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, &mut into),
             Self::Unix(stream) => Pin::new(stream).poll_read(cx, &mut into),
+            #[cfg(any(test, feature = "memory"))]
             Self::Memory(end) => Pin::new(end).poll_read(cx, &mut into),
         })?;
         Poll::Ready(Ok(into.filled().len()))
@@ -68,6 +77,7 @@ impl Plain {
         match self {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+            #[cfg(any(test, feature = "memory"))]
             Self::Memory(end) => Pin::new(end).poll_write(cx, bytes),
         }
     }
@@ -78,6 +88,7 @@ impl Plain {
             let ready = match self {
                 Self::Tcp(stream) => ready!(stream.poll_read_ready(cx)),
                 Self::Unix(stream) => ready!(stream.poll_read_ready(cx)),
+                #[cfg(any(test, feature = "memory"))]
                 Self::Memory(end) => return end.poll_input(cx),
             };
             if ready.is_err() {
@@ -95,6 +106,7 @@ impl Plain {
 
     /// What waits on the socket by now, without waiting for it.
     pub(super) fn input(&self) -> Option<Input> {
+        #[cfg(any(test, feature = "memory"))]
         if let Self::Memory(end) = self {
             return end.input();
         }
@@ -115,6 +127,7 @@ impl Plain {
             Self::Unix(stream) => {
                 stream.try_io(Interest::READABLE, || socket2::SockRef::from(stream).peek(&mut byte))
             }
+            #[cfg(any(test, feature = "memory"))]
             Self::Memory(_) => Ok(0),
         }
     }
@@ -124,6 +137,7 @@ impl Plain {
         match self {
             Self::Tcp(stream) => socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write),
             Self::Unix(stream) => socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write),
+            #[cfg(any(test, feature = "memory"))]
             Self::Memory(end) => {
                 end.close_write();
                 Ok(())

@@ -128,7 +128,7 @@ impl Cx<'_> {
             let moved = pin!(timeout_at(end.min(patience), moved));
             let moved = while_waiting(
                 &self.entry.control,
-                &mut self.io.sock,
+                &mut self.io.client,
                 self.state.identity.capabilities,
                 moved,
             )

@@ -248,7 +248,7 @@ async fn await_leader(
 ) -> Result<Option<bool>, Ending> {
     let waiting = pin!(tokio::time::timeout_at(deadline, poll_fn(|cx| waiter.poll(cx))));
     let caps = state.identity.capabilities;
-    let landed = while_waiting(control, &mut io.sock, caps, waiting).await?;
+    let landed = while_waiting(control, &mut io.client, caps, waiting).await?;
     Ok(landed.map(|in_time| in_time.is_ok()))
 }
 

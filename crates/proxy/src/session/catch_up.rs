@@ -177,7 +177,7 @@ impl Cx<'_> {
         };
         let over = pin!(timeout_at(*end, over));
         let waited =
-            while_waiting(&self.entry.control, &mut self.io.sock, self.state.identity.capabilities, over)
+            while_waiting(&self.entry.control, &mut self.io.client, self.state.identity.capabilities, over)
                 .await?;
         self.entry.end_running(self.links);
         if fresh.max_lag.is_some() {

@@ -25,8 +25,10 @@ use crate::audit;
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::exchange::Exchange;
+use crate::invariant::broken;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX};
+use crate::sock::Sock;
 use crate::worker::Worker;
 
 /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.
@@ -53,7 +55,8 @@ async fn log_in_again(
 ) -> Result<(), Ending> {
     let capabilities = state.identity.capabilities;
     let backlog = std::mem::take(&mut io.backlog);
-    let exchange = Exchange::resume(&entry.worker.net, &mut io.sock, 0, &backlog);
+    let sock = io.client.sock_mut().ok_or_else(|| broken("another user without a client"))?;
+    let exchange = Exchange::resume(&entry.worker.net, sock, 0, &backlog);
     let mut dialogue = Dialogue::new(&entry.worker.front, exchange, capabilities, state.identity.peer);
     let payload = dialogue.receive().await?;
     let packet =
@@ -164,7 +167,7 @@ fn note_refused_change(
     told: impl FnOnce() -> Option<String>,
 ) {
     let Identity { connection_id: id, peer, .. } = &*state.identity;
-    let tls = io.sock.is_encrypted();
+    let tls = io.client.sock().is_some_and(Sock::is_encrypted);
     let stranger = audit::Stranger { id: *id, peer, user, schema, tls };
     audit::note_refusal(&worker.front, AuditEvent::ChangeUserErr(Port::Traffic), &stranger, told);
 }

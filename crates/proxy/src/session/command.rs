@@ -59,7 +59,7 @@ impl Cx<'_> {
                 let input = std::mem::take(&mut self.io.backlog);
                 return Poll::Ready(self.begin(cx, &input));
             }
-            let Poll::Ready(read) = self.io.sock.poll_read(cx, &mut scratch) else {
+            let Poll::Ready(read) = self.io.client.poll_read(cx, &mut scratch) else {
                 return poll_idle_backend(self.entry, self.state, self.links, cx);
             };
             let n = read.map_err(|error| unreadable(self.entry, self.state, &error, 1))?;
@@ -319,7 +319,7 @@ pub(super) fn poll_upload(
         let worker = Rc::clone(&entry.worker);
         let mut scratch = worker.net.scratch.borrow_mut();
         let seq = upload.scanner.next_seq();
-        let n = ready!(io.sock.poll_read(cx, &mut scratch))
+        let n = ready!(io.client.poll_read(cx, &mut scratch))
             .map_err(|error| unreadable(entry, state, &error, seq))?;
         let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
         let scanned = upload

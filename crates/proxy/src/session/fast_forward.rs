@@ -24,6 +24,7 @@ use super::state::SessionState;
 use crate::audit;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::invariant::broken;
 use crate::invariant::in_use_mut;
 use crate::tunnel::resume;
 
@@ -51,14 +52,9 @@ impl Cx<'_> {
         }
         let backlog = std::mem::take(&mut self.io.backlog);
         let backend = in_use_mut(&mut self.links.in_use)?;
-        let copied = resume(
-            &self.entry.worker.front,
-            &*self.entry.control,
-            &mut self.io.sock,
-            backend,
-            backlog,
-            Copied::Commands,
-        );
+        let sock = self.io.client.sock_mut().ok_or_else(|| broken("a tunnel without a client"))?;
+        let copied =
+            resume(&self.entry.worker.front, &*self.entry.control, sock, backend, backlog, Copied::Commands);
         let end = copied.await;
         if end.said_goodbye {
             self.entry.note_goodbye();

@@ -80,12 +80,12 @@ impl Cx<'_> {
             return Poll::Ready(Err(Ending::Silent));
         }
         let Poll::Ready(place) = line.poll(cx) else {
-            return match self.io.sock.poll_input(cx) {
+            return match self.io.client.poll_input(cx) {
                 Poll::Ready(Input::End) => Poll::Ready(Err(Ending::ClientLeft)),
                 _ => Poll::Pending,
             };
         };
-        if self.io.sock.input() == Some(Input::End) {
+        if self.io.client.input() == Some(Input::End) {
             line.set_came(place);
             return Poll::Ready(Err(Ending::ClientLeft));
         }

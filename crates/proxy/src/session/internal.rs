@@ -15,6 +15,7 @@ use super::state::SessionState;
 use crate::control::Control;
 use crate::document::Value::{List, Object};
 use crate::document::{Form, Value, client, ms, object, on, plain, text};
+use crate::sock::Sock;
 
 /// The document.
 pub(super) fn internals(entry: &BookEntry, io: &Io, state: &SessionState, links: &Links) -> String {
@@ -70,7 +71,12 @@ fn backends(entry: &BookEntry, state: &SessionState, links: &Links, held: Option
 
 fn client_side(control: &Control, io: &Io, state: &SessionState) -> Value {
     let (user, schema) = (&state.identity.account.user.name, control.about.schema());
-    client(&state.identity.peer, io.sock.is_encrypted(), user, schema.as_deref().unwrap_or_default())
+    client(
+        &state.identity.peer,
+        io.client.sock().is_some_and(Sock::is_encrypted),
+        user,
+        schema.as_deref().unwrap_or_default(),
+    )
 }
 
 fn connection(
@@ -148,7 +154,10 @@ impl Io {
                 ("autocommit", on(state.status.contains(StatusFlags::AUTOCOMMIT))),
                 ("no_backslash_escapes", plain(state.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES))),
                 ("client_flag", object(flags)),
-                ("status", object([("compression", plain(self.sock.is_compressed()))])),
+                (
+                    "status",
+                    object([("compression", plain(self.client.sock().is_some_and(Sock::is_compressed)))]),
+                ),
                 ("ps", object([("client_stmt_to_global_ids", List(ids))])),
             ]
             .map(|(name, value)| (name.to_owned(), value)),

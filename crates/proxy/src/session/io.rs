@@ -9,15 +9,16 @@ use command::{Command, splice};
 use wire::Capabilities;
 use wire::frame::{front, whole_front};
 
+use super::client::Client;
 use crate::ending::Ending;
 use crate::relay::Parked;
-use crate::sock::{Input, Sock};
+use crate::sock::Input;
 use crate::throttle::Throttle;
 
 /// What a session has as long as its client is connected.
 #[derive(Debug)]
 pub(super) struct Io {
-    pub(super) sock: Sock,
+    pub(super) client: Client,
     /// Bytes that the client has sent and that were not looked at: commands that came before the
     /// reply to the one before them, or the beginning of one.
     pub(super) backlog: Vec<u8>,
@@ -38,9 +39,9 @@ pub(super) struct Io {
 
 impl Io {
     /// The client, of which these bytes were read before.
-    pub(super) fn new(sock: Sock, backlog: Vec<u8>) -> Self {
+    pub(super) fn new(client: Client, backlog: Vec<u8>) -> Self {
         Self {
-            sock,
+            client,
             backlog,
             unsent: Parked::default(),
             has_more: false,
@@ -52,8 +53,8 @@ impl Io {
     }
 
     /// A client for which this command, a packet, is run as a part of another one.
-    pub(super) fn for_once(sock: Sock, packet: Vec<u8>) -> Self {
-        Self { is_for_once: true, ..Self::new(sock, packet) }
+    pub(super) fn for_once(client: Client, packet: Vec<u8>) -> Self {
+        Self { is_for_once: true, ..Self::new(client, packet) }
     }
 
     /// Whether the command is over that was run for the client as a part of another one.
@@ -68,7 +69,7 @@ impl Io {
         scratch: &RefCell<Box<[u8]>>,
     ) -> Poll<Result<(), Error>> {
         let mut scratch = scratch.borrow_mut();
-        let n = ready!(self.sock.poll_read(cx, &mut scratch))?;
+        let n = ready!(self.client.poll_read(cx, &mut scratch))?;
         let input = scratch.get(..n).filter(|input| !input.is_empty());
         self.backlog.extend_from_slice(input.ok_or(ErrorKind::UnexpectedEof)?);
         Poll::Ready(Ok(()))
@@ -79,7 +80,7 @@ impl Io {
         if self.has_more {
             return Ok(());
         }
-        let input = self.sock.poll_input(cx);
+        let input = self.client.poll_input(cx);
         self.has_more = input == Poll::Ready(Input::Bytes);
         if input == Poll::Ready(Input::End) { Err(Ending::ClientLeft) } else { Ok(()) }
     }
@@ -97,18 +98,18 @@ impl Io {
     /// Sends bytes to the client. What it does not take is kept.
     #[inline]
     pub(super) fn send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Result<(), Error> {
-        self.unsent.send(cx, &mut self.sock, bytes)
+        self.unsent.send(cx, &mut self.client, bytes)
     }
 
     /// Whether the client has taken all that was sent.
     #[inline]
     pub(super) fn is_sent(&self) -> bool {
-        self.unsent.is_sent(&self.sock)
+        self.unsent.is_sent(&self.client)
     }
 
     /// Writes what the client has not taken yet.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.unsent.poll_flush(cx, &mut self.sock)
+        self.unsent.poll_flush(cx, &mut self.client)
     }
 
     /// The payload of the command that the backlog begins with, as far as it is there.

@@ -94,7 +94,7 @@ pub(super) async fn kill_other(
     };
     let answer = pin!(tokio::time::timeout(KILL_ANSWER_MAX, answer));
     // Two sessions may kill each other.
-    let answer = while_waiting(&entry.control, &mut io.sock, state.identity.capabilities, answer).await?;
+    let answer = while_waiting(&entry.control, &mut io.client, state.identity.capabilities, answer).await?;
     Ok(match answer {
         Some(Ok(Ok(verdict))) => verdict,
         // The session has ended, and with it what was to be killed.

@@ -125,8 +125,13 @@ impl Cx<'_> {
             let avoid = behind.as_ref().map(|behind| behind as &dyn Avoid);
             let whom = Whom { asker: asker.as_ref(), avoid, ..Whom::of(&self.state.identity.account.user) };
             let acquiring = pin!(acquire(&self.entry.worker.upstream, hostgroup, full, whom, in_line, open));
-            while_waiting(&self.entry.control, &mut self.io.sock, self.state.identity.capabilities, acquiring)
-                .await
+            while_waiting(
+                &self.entry.control,
+                &mut self.io.client,
+                self.state.identity.capabilities,
+                acquiring,
+            )
+            .await
         };
         if logs_in_without {
             own_mut(&mut self.state.identity)?.account.schema = schema;
@@ -185,7 +190,7 @@ pub(super) async fn refuse_too_large(
             if left == 0 || scanned.is_err() || scanned.is_ok_and(|scanned| scanned.done) {
                 return Poll::Ready(());
             }
-            n = ready!(io.sock.poll_read(cx, &mut scratch)).unwrap_or(0);
+            n = ready!(io.client.poll_read(cx, &mut scratch)).unwrap_or(0);
             left = if n == 0 { 0 } else { left.saturating_sub(n) };
         }
     });

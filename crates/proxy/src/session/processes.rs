@@ -24,7 +24,7 @@ impl Cx<'_> {
         let worker = Rc::clone(&self.entry.worker);
         let asking = pin!(sessions(&worker));
         let sessions =
-            while_waiting(&self.entry.control, &mut self.io.sock, self.state.identity.capabilities, asking)
+            while_waiting(&self.entry.control, &mut self.io.client, self.state.identity.capabilities, asking)
                 .await?;
         let Some(sessions) = sessions else {
             return self.refuse_here(kind, &ClientError::Interrupted).await;

@@ -2,9 +2,9 @@
 //!
 //! A session has one [leg](super::cx::Leg) at home, and one for each shard's hostgroup that its
 //! statements have used. They run commands by the same functions: each leg has its own connections,
-//! splits reads from writes at its shard, and outlives its servers. Those of one statement run at the
-//! same time, for clients that are not there. A statement that names no sharded table runs at home
-//! as if there were no shards.
+//! splits reads from writes at its shard, and outlives its servers. Those of one statement run at
+//! the same time, for clients that are not there. A statement that names no sharded table runs at
+//! home as if there were no shards.
 //!
 //! - [`inner`]: legs at shards, and having one run a command;
 //! - [`plan`](mod@plan): where a statement goes, [`way`]: and what is done with it;

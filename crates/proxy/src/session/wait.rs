@@ -61,7 +61,7 @@ impl Cx<'_> {
         let begun = Instant::now();
         let waited = {
             let waiting = pin!(places(delay, &limits, longest));
-            while_waiting(&self.entry.control, &mut self.io.sock, self.state.identity.capabilities, waiting)
+            while_waiting(&self.entry.control, &mut self.io.client, self.state.identity.capabilities, waiting)
                 .await?
         };
         self.entry.control.delayed.set(false);

@@ -1,18 +1,19 @@
-//! Shards, relay and client in one task, with sockets of memory.
+//! Shards and relay in one task; the client is a socket of memory.
 
 use std::future::poll_fn;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Wake};
+use std::task::{Context, Poll, Wake};
 
 use net::sock::Sock;
 use net::sock::memory::pair;
 
-use super::super::{Relay, What};
+use super::super::{Branch, Relay, What};
 use super::script::*;
-use crate::limits::SCATTER_OUT_BYTES_MAX;
+use crate::limits::{SCATTER_OUT_BYTES_MAX, SCATTER_SHARD_BYTES_MAX};
 
-/// Bytes that a pipe holds: many times less than a reply has.
+/// Bytes that the client's pipe holds: many times less than a reply has.
 const PIPE: usize = 100;
 
 fn socks(capacity: usize) -> (Sock, Sock) {
@@ -31,6 +32,16 @@ async fn read_all(mut sock: Sock) -> Vec<u8> {
     }
 }
 
+/// A leg says all of this.
+async fn say(mut branch: Branch, reply: &[u8]) -> io::Result<()> {
+    let mut rest = reply;
+    while !rest.is_empty() {
+        let taken = poll_fn(|_| branch.poll_write(rest)).await?;
+        rest = &rest[taken..];
+    }
+    Ok(())
+}
+
 /// The reply of a shard with these numbers, which are its keys as well.
 fn numbers(shard: usize, numbers: impl Iterator<Item = u32>) -> Vec<u8> {
     let row = |number: u32| {
@@ -42,64 +53,73 @@ fn numbers(shard: usize, numbers: impl Iterator<Item = u32>) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_reply_passes_pipes_that_are_smaller_than_it() {
-    let replies = [numbers(0, (0..900).step_by(2)), numbers(1, (1..900).step_by(2))];
+async fn a_reply_passes_a_pipe_that_is_smaller_than_it() {
+    let replies = [numbers(0, (0..20_000).step_by(2)), numbers(1, (1..20_000).step_by(2))];
+    assert!(replies[0].len() > 2 * SCATTER_SHARD_BYTES_MAX, "there is no room for all of it");
     let expected = run(&mut scatter(What { order: ascending(), ..what(MODERN) }, 2), &replies, 4096);
     let mut relay = Relay::new(scatter(What { order: ascending(), ..what(MODERN) }, 2));
-    let ((mut first, one), (mut second, other)) = (socks(PIPE), socks(PIPE));
+    let (first, second) = (relay.branches().client(0), relay.branches().client(1));
     let (mut client, reader) = socks(PIPE);
-    let mut shards = [one, other];
     let pass = async {
-        let mut scratch = [0; 256];
-        poll_fn(|cx| relay.poll_reply(cx, &mut shards, &mut client, &mut scratch)).await.unwrap();
+        poll_fn(|cx| relay.poll_reply(cx, &mut client)).await.unwrap();
         drop(client);
     };
-    let (sent, _, _, ()) = tokio::join!(biased; read_all(reader), first.write_all(&replies[0]), second.write_all(&replies[1]), pass);
-    assert!(sent == expected, "the client has the reply that the engine makes");
+    let (sent, one, other, ()) =
+        tokio::join!(biased; read_all(reader), say(first, &replies[0]), say(second, &replies[1]), pass);
+    assert!(one.and(other).is_ok() && sent == expected, "the client has the reply that the engine makes");
     assert!(relay.scatter().is_quiet());
 }
 
 #[tokio::test]
 async fn the_rest_of_the_shards_is_dropped_behind_an_error() {
-    let replies = [numbers(0, 0..900), reply(1, &[error(1146, "Table 'shop_1.orders_1' doesn't exist")])];
+    let replies = [numbers(0, 0..20_000), reply(1, &[error(1146, "Table 'shop_1.orders_1' doesn't exist")])];
     let mut relay = Relay::new(scatter(what(MODERN), 2));
-    let ((mut first, one), (mut second, other)) = (socks(PIPE), socks(PIPE));
+    let first = relay.branches().client(0);
     let (mut client, reader) = socks(PIPE);
-    let (mut shards, mut scratch) = ([one, other], [0; 256]);
-    second.write_all(&replies[1]).await.unwrap();
-    poll_fn(|cx| relay.poll_reply(cx, &mut shards, &mut client, &mut scratch)).await.unwrap();
+    say(relay.branches().client(1), &replies[1]).await.unwrap();
+    poll_fn(|cx| relay.poll_reply(cx, &mut client)).await.unwrap();
     drop(client);
     assert_eq!(read_all(reader).await, reply(1, &[error(1146, "Table 'shop.orders' doesn't exist")]));
     assert!(relay.scatter().is_rest());
-    let rest = poll_fn(|_| relay.poll_rest(&mut shards, &mut scratch));
-    let (written, ()) = tokio::join!(biased; first.write_all(&replies[0]), rest);
-    written.unwrap();
+    let rest = poll_fn(|cx| relay.poll_rest(cx));
+    let (said, ()) = tokio::join!(biased; say(first, &replies[0]), rest);
+    said.unwrap();
     assert!(relay.scatter().is_quiet());
 }
 
 #[tokio::test]
 async fn a_shard_that_hangs_up_ends_the_reply() {
     let mut relay = Relay::new(scatter(what(MODERN), 2));
-    let ((first, one), (_second, other)) = (socks(PIPE), socks(PIPE));
+    let _second = relay.branches().client(1);
     let (mut client, reader) = socks(1024);
-    drop(first);
-    let (mut shards, mut scratch) = ([one, other], [0; 256]);
-    poll_fn(|cx| relay.poll_reply(cx, &mut shards, &mut client, &mut scratch)).await.unwrap();
+    drop(relay.branches().client(0));
+    poll_fn(|cx| relay.poll_reply(cx, &mut client)).await.unwrap();
     drop(client);
     let sent = read_all(reader).await;
     assert!(String::from_utf8_lossy(&sent).contains("hostgroup 1"), "{sent:?}");
 }
 
 #[tokio::test]
+async fn a_branch_hears_that_its_reply_is_not_taken() {
+    let relay = Relay::new(scatter(what(MODERN), 1));
+    let mut branch = relay.branches().client(0);
+    assert!(branch.poll_read(&mut [0; 8]).is_pending() && !branch.has_left());
+    relay.leave();
+    assert!(branch.has_left());
+    assert!(matches!(branch.poll_read(&mut [0; 8]), Poll::Ready(0)));
+    let said = poll_fn(|_| branch.poll_write(&reply(1, &[ok(1, 0, "")]))).await;
+    assert_eq!(said.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+}
+
+#[tokio::test]
 async fn a_reply_that_is_held_waits_for_its_commit() {
     let replies = [reply(1, &[ok(1, 0, "")]), reply(1, &[ok(2, 0, "")])];
     let mut relay = Relay::holding(scatter(what(MODERN), 2));
-    let ((mut first, one), (mut second, other)) = (socks(1024), socks(1024));
     let (client, reader) = pair(1024);
-    let (mut client, mut shards, mut scratch) = (Sock::from(client), [one, other], [0; 256]);
-    first.write_all(&replies[0]).await.unwrap();
-    second.write_all(&replies[1]).await.unwrap();
-    poll_fn(|cx| relay.poll_reply(cx, &mut shards, &mut client, &mut scratch)).await.unwrap();
+    let mut client = Sock::from(client);
+    say(relay.branches().client(0), &replies[0]).await.unwrap();
+    say(relay.branches().client(1), &replies[1]).await.unwrap();
+    poll_fn(|cx| relay.poll_reply(cx, &mut client)).await.unwrap();
     assert_eq!((reader.unread(), relay.is_held()), (0, true), "the servers have not committed");
     poll_fn(|cx| relay.poll_write(cx, &mut client)).await.unwrap();
     drop(client);
@@ -111,17 +131,15 @@ async fn a_reply_that_is_held_waits_for_its_commit() {
 async fn rows_are_not_held() {
     let replies = [numbers(0, 0..90_000), numbers(1, 0..0)];
     let mut relay = Relay::holding(scatter(what(MODERN), 2));
-    let ((mut first, one), (mut second, other)) = (socks(1 << 22), socks(1024));
+    let first = relay.branches().client(0);
     let (mut client, reader) = socks(PIPE);
-    let (mut shards, mut scratch) = ([one, other], vec![0; 1 << 16]);
-    first.write_all(&replies[0]).await.unwrap();
-    second.write_all(&replies[1]).await.unwrap();
+    say(relay.branches().client(1), &replies[1]).await.unwrap();
     let pass = async {
-        poll_fn(|cx| relay.poll_reply(cx, &mut shards, &mut client, &mut scratch)).await.unwrap();
+        poll_fn(|cx| relay.poll_reply(cx, &mut client)).await.unwrap();
         drop(client);
     };
-    let (sent, ()) = tokio::join!(read_all(reader), pass);
-    assert!(sent.len() > SCATTER_OUT_BYTES_MAX && !relay.is_held());
+    let (sent, said, ()) = tokio::join!(read_all(reader), say(first, &replies[0]), pass);
+    assert!(said.is_ok() && sent.len() > SCATTER_OUT_BYTES_MAX && !relay.is_held());
 }
 
 /// Counts how often a task would have been polled again.
@@ -134,19 +152,24 @@ impl Wake for Wakes {
     }
 }
 
-/// The session of a shard is polled before the relay, in the same task.
+/// Legs are polled before the relay, in the same task: only one that waits for room wakes it.
 #[test]
-fn a_shard_that_writes_wakes_nothing() {
+fn a_shard_that_waits_for_room_goes_on_when_there_is_some() {
     let mut relay = Relay::new(scatter(what(MODERN), 1));
-    let ((mut first, one), (mut client, _reader)) = (socks(1024), socks(1024));
-    let (mut shards, mut scratch) = ([one], [0; 256]);
+    let (mut branch, (mut client, _reader)) = (relay.branches().client(0), socks(1 << 22));
     let wakes = Arc::new(Wakes::default());
     let waker = Arc::clone(&wakes).into();
     let cx = &mut Context::from_waker(&waker);
-    assert!(relay.poll_reply(cx, &mut shards, &mut client, &mut scratch).is_pending());
-    assert!(first.poll_write(cx, &reply(1, &[ok(1, 0, "")])).is_ready());
-    assert_eq!(wakes.0.load(Ordering::Relaxed), 0);
-    assert!(relay.poll_reply(cx, &mut shards, &mut client, &mut scratch).is_ready());
+    assert!(relay.poll_reply(cx, &mut client).is_pending());
+    let all = numbers(0, 0..20_000);
+    let Poll::Ready(Ok(taken)) = branch.poll_write(&all) else { panic!("there is room") };
+    assert_eq!((taken, wakes.0.load(Ordering::Relaxed)), (SCATTER_SHARD_BYTES_MAX, 0));
+    assert!(branch.poll_write(&all[taken..]).is_pending());
+    assert!(relay.poll_reply(cx, &mut client).is_pending());
+    assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+    assert!(branch.poll_write(&all[taken..]).is_ready());
+    assert!(relay.poll_reply(cx, &mut client).is_pending());
+    assert_eq!(wakes.0.load(Ordering::Relaxed), 1, "it does not wait");
 }
 
 #[tokio::test]
@@ -157,16 +180,15 @@ async fn a_reply_for_the_proxy_is_kept_within_its_limit() {
     for (bytes_max, kept) in [(expected.len(), Some(expected.clone())), (expected.len() - 1, None)] {
         let scatter = scatter(What { order: ascending(), ..what(MODERN) }, 2);
         let mut relay = Relay::keeping(scatter, bytes_max);
-        let ((mut first, one), (mut second, other)) = (socks(PIPE), socks(PIPE));
+        let (first, second) = (relay.branches().client(0), relay.branches().client(1));
         let (mut client, reader) = socks(PIPE);
-        let mut shards = [one, other];
         let pass = async {
-            let mut scratch = [0; 256];
-            poll_fn(|cx| relay.poll_reply(cx, &mut shards, &mut client, &mut scratch)).await.unwrap();
+            poll_fn(|cx| relay.poll_reply(cx, &mut client)).await.unwrap();
             drop(client);
         };
-        let (sent, _, _, ()) = tokio::join!(biased; read_all(reader), first.write_all(&replies[0]), second.write_all(&replies[1]), pass);
-        assert!(sent.is_empty(), "the client gets nothing");
+        let (sent, one, other, ()) =
+            tokio::join!(biased; read_all(reader), say(first, &replies[0]), say(second, &replies[1]), pass);
+        assert!(one.and(other).is_ok() && sent.is_empty(), "the client gets nothing");
         assert!(relay.take_kept() == kept, "{bytes_max}");
     }
 }

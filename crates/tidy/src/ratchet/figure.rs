@@ -69,7 +69,7 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind {
         name: "memory-pipes",
         goal: 0,
-        about: "paths through `sock::memory`, but under the feature `memory`",
+        about: "paths through `memory` of `sock`, but under the feature of that name",
         advice: "pass bytes or values; sockets in memory are for tests",
     },
     Kind {

@@ -11,7 +11,7 @@ use crate::tokens::{Kind, Token};
 pub(crate) struct Spots {
     /// Lines with `Arc<Mutex<`.
     pub(crate) locks: Vec<usize>,
-    /// Paths through `sock::memory`.
+    /// Paths through `memory` of `sock`.
     pub(crate) pipes: Vec<String>,
     /// Types named `Session` that fields hold.
     held: Vec<Mention>,
@@ -51,7 +51,7 @@ impl Spots {
     }
 }
 
-/// Paths through `sock::memory`.
+/// Paths through `memory` of `sock`.
 pub(crate) fn pipes(paths: &[Path]) -> Vec<String> {
     let is_pipe = |path: &&Path| path.names.windows(2).any(|pair| pair == ["sock", "memory"]);
     paths.iter().filter(is_pipe).map(|path| path.names.join("::")).collect()

@@ -70,7 +70,7 @@ pub(in crate::session) async fn await_proof(
 ) -> Result<Option<bool>, Ending> {
     let waiting = pin!(tokio::time::timeout_at(deadline, source.wait(since_us)));
     let caps = state.identity.capabilities;
-    let ended = while_waiting(control, &mut io.sock, caps, waiting).await?;
+    let ended = while_waiting(control, &mut io.client, caps, waiting).await?;
     Ok(ended.map(Result::unwrap_or_default))
 }
 

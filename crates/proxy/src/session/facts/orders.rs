@@ -24,12 +24,13 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::kill::{Shot, StandIn, Victim, kill, kill_for_stranger};
 use crate::mail::{Request, Verdict};
+use crate::session::client::Client;
 use crate::session::entry::BookEntry;
 use crate::session::facts::endings::{lose_other, told};
 use crate::session::facts::places::has_transaction;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
-use crate::sock::{Input, Sock};
+use crate::sock::Input;
 use crate::statement::Kill;
 use crate::statement::kill::What;
 use crate::worker::Worker;
@@ -262,7 +263,7 @@ pub(in crate::session) fn killed_here(
 /// end.
 pub(in crate::session) async fn while_waiting<T>(
     control: &Control,
-    client: &mut Sock,
+    client: &mut Client,
     capabilities: Capabilities,
     mut waiting: Pin<&mut impl Future<Output = T>>,
 ) -> Result<Option<T>, Ending> {

@@ -109,6 +109,6 @@ pub(in crate::session) async fn write_to_client(
     state.note_error_code(packet.get(HEADER_LEN..).and_then(code));
     // A client that does not read has as much time as an idle one.
     entry.set_slow();
-    let written = entry.control.until(Signal::Stop, io.sock.write_all(packet)).await;
+    let written = entry.control.until(Signal::Stop, io.client.write_all(packet)).await;
     Ok(written.map_err(|_| Ending::Silent)??)
 }

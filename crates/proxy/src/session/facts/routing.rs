@@ -20,6 +20,7 @@ use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::session::state::prepared::{Prepared, Preparing};
 use crate::session::tell::explain_text;
+use crate::sock::Sock;
 
 /// Decides where a command for a prepared statement goes.
 pub(in crate::session) fn decide_prepared(
@@ -240,7 +241,7 @@ pub(in crate::session) fn judge(
     let judged = entry.worker.routing.borrow_mut().judge(text, is_whole, &at);
     let mut decided = state.decide(judged, text, links.lock().is_some());
     if decided.plan.kind == StatementKind::Show && !decided.is_rewritten {
-        let (cipher, version) = io.sock.tls_names().unwrap_or_default();
+        let (cipher, version) = io.client.sock().and_then(Sock::tls_names).unwrap_or_default();
         if let Some(told) = told_here(text, cipher, version) {
             decided.rewrite(told);
         }

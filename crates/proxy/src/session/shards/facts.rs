@@ -157,7 +157,7 @@ pub(in crate::session) fn poll_killed(
     if control.signal() >= Signal::Stop {
         return Err(Ending::Silent);
     }
-    match io.sock.poll_input(cx) {
+    match io.client.poll_input(cx) {
         Poll::Ready(Input::End) => Err(Ending::ClientLeft),
         _ => Ok(false),
     }

@@ -47,7 +47,7 @@ pub(super) async fn pass_gates<'g>(
 ) -> Result<Result<Pass<'g>, Barred>, Ending> {
     let longest = entry.worker.settings().variables.connect_timeout_server_max;
     let waiting = pin!(timeout(longest, pass(gates, tables, defines)));
-    let passed = while_waiting(&entry.control, &mut io.sock, state.identity.capabilities, waiting).await?;
+    let passed = while_waiting(&entry.control, &mut io.client, state.identity.capabilities, waiting).await?;
     let pass = match passed {
         Some(Ok(pass)) => pass,
         None => return Ok(Err(Barred::Refused(ClientError::Interrupted))),

@@ -1,16 +1,12 @@
 //! Inner sessions: making one, and having it run a command.
 
-use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use upstream::query;
 
-use net::sock::memory::{End, pair};
 use route::Caller;
 use scatter::capabilities_at_shards;
 use session::causal::own::Own;
-use tokio::io::{AsyncRead, ReadBuf};
 use wire::frame::put_message;
 
 use super::super::links::Links;
@@ -18,6 +14,7 @@ use super::role::Place;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::invariant::broken;
+use crate::session::client::Client;
 use crate::session::cx::{Cx, Leg};
 use crate::session::end_of;
 use crate::session::entry::BookEntry;
@@ -25,15 +22,8 @@ use crate::session::flight::Flight;
 use crate::session::io::Io;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
-use crate::sock::Sock;
 use crate::state::Settings;
 use crate::worker::Worker;
-
-/// Bytes that an inner session has said and that were not read yet.
-pub(super) const BUFFER_BYTES: usize = 64 * 1024;
-
-/// Bytes of a reply that the client does not get.
-const REPLY_BYTES_MAX: usize = 1 << 20;
 
 /// A session at a shard.
 #[derive(Debug)]
@@ -89,22 +79,14 @@ async fn ask(
     flight: &mut Flight,
     packet: Vec<u8>,
 ) -> Result<Vec<u8>, Ending> {
-    let (theirs, mut ours) = pair(BUFFER_BYTES);
-    let mut io = Io::for_once(Sock::from(theirs), packet);
-    let mut cx = Cx { entry, io: &mut io, links, state, flight };
-    let mut reply = Vec::new();
+    let mut io = Io::for_once(Client::Kept(Box::default()), packet);
     // Boxed: a command may be asked for within another one.
-    let mut run = Box::pin(cx.run_once());
-    let ended = poll_fn(|cx| {
-        let ended = run.as_mut().poll(cx);
-        if !read_all(&mut ours, cx, &mut reply) {
-            return Poll::Ready(Err(broken("a reply of the proxy's own is too long")));
-        }
-        ended
-    })
-    .await;
-    drop(run);
-    ended.map(|()| reply).map_err(Ending::at_first)
+    let ended = Box::pin(Cx { entry, io: &mut io, links, state, flight }.run_once()).await;
+    match io.client {
+        Client::Kept(kept) if kept.is_cut => Err(broken("a reply of the proxy's own is too long")),
+        Client::Kept(kept) => ended.map(|()| kept.bytes).map_err(Ending::at_first),
+        Client::Sock(_) | Client::Branch(_) => Err(broken("a question of a client")),
+    }
 }
 
 /// A packet with this payload.
@@ -296,20 +278,5 @@ fn new_inner(
         followed: None,
         wrote: false,
         is_for_once: false,
-    }
-}
-
-/// Reads what there is. Whether that was not too much.
-fn read_all(end: &mut End, cx: &mut Context<'_>, into: &mut Vec<u8>) -> bool {
-    let mut bytes = [0; 4096];
-    loop {
-        let mut buffer = ReadBuf::new(&mut bytes);
-        match std::pin::Pin::new(&mut *end).poll_read(cx, &mut buffer) {
-            Poll::Ready(Ok(())) if !buffer.filled().is_empty() => into.extend_from_slice(buffer.filled()),
-            _ => return true,
-        }
-        if into.len() > REPLY_BYTES_MAX {
-            return false;
-        }
     }
 }

@@ -128,9 +128,7 @@ impl Cx<'_> {
         }
         runners.unit.hide_from(&mut merged);
         let mut relay = Relay::holding(merged);
-        let worker = Rc::clone(&self.entry.worker);
-        poll_fn(|cx| relay.poll_reply(cx, &mut [], &mut self.io.sock, &mut worker.net.scratch.borrow_mut()))
-            .await?;
+        poll_fn(|cx| relay.poll_reply(cx, &mut self.io.client)).await?;
         let (branches_run, may_set_id, is_killed) = (branches.len(), false, false);
         let ended = Ended {
             seq,

@@ -4,24 +4,23 @@
 //! have asked, the client is asked. Its lines go on to their shards, as far as these take them.
 //!
 //! - [`file`](mod@file): the packets of the client;
-//! - [`feeds`]: the packets for the shards, [`splitting`]: which lines they have.
+//! - [`splitting`]: which lines shards have.
 
-mod feeds;
 mod file;
 mod splitting;
 
+use net::relay::Output as _;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use feeds::Feeds;
 use file::File;
 use observe::running::Measured;
 use planner::load::Format;
 use planner::plan::{Counts, Load};
-use scatter::{Relay, Scatter as Replies};
+use scatter::{Feeds, Relay, Scatter as Replies};
 use splitting::Splitting;
 use upstream::limits::FILLS_PER_TURN;
 use wire::command::Kind;
@@ -48,7 +47,6 @@ use crate::session::io::Io;
 use crate::session::links::Links;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
-use crate::sock::Sock;
 use crate::worker::Worker;
 
 /// Asks for the character set of files whose statement names none.
@@ -126,35 +124,27 @@ impl Cx<'_> {
     ) -> Result<Phase, Ending> {
         let seq = self.skip_command().await?;
         self.entry.begin_running(Measured::plain(command.kind), &command.text);
-        let mut loading = Loading::new(seq, load, std::mem::take(&mut runners.sockets));
         let first = load.branches.first().map_or(0, |branch| branch.hostgroup);
         let (sources, controls) = (std::mem::take(&mut runners.sources), runners.controls());
+        let mut loading = Loading::new(seq, load, sources.len());
+        let what = what(&self.entry.worker, self.state, command, scattered, seq);
+        let mut replies = Replies::new(what, sources);
+        runners.unit.hide_from(&mut replies);
+        let mut relay = Relay::holding(replies);
         self.entry.control.begin_statement();
-        let unit = runners.unit;
-        let (relay, is_killed) = {
-            let mut runs: Vec<_> = runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
-            let split = split_file(self.entry, self.io, self.state, &mut loading, &mut runs, &controls);
-            let uploaded = split.await;
-            let seq = loading.file.next_seq();
-            let mut replies =
-                Replies::new(what(&self.entry.worker, self.state, command, scattered, seq), sources);
-            let sockets = loading.feeds.into_sockets(&mut replies);
-            unit.hide_from(&mut replies);
-            let mut relay = Relay::holding(replies);
-            let is_killed = match uploaded {
-                Ok(is_killed) if !is_killed => {
-                    let (runs, sockets) = ((&mut runs[..], &controls[..]), (sockets, None));
-                    relay_runs(self.entry, self.io, self.state, &mut relay, runs, sockets, true).await?;
-                    is_killed
-                }
-                other => {
-                    drop(sockets);
-                    run_out(&self.entry.control, &controls, &mut runs).await;
-                    other?
-                }
-            };
-            (relay, is_killed)
-        };
+        let mut runs = runners.run(&relay.branches_with(&loading.feeds));
+        let split = split_file(self.entry, self.io, self.state, &mut loading, &mut runs, &controls);
+        let uploaded = split.await;
+        relay.begin_at(loading.file.next_seq());
+        if matches!(uploaded, Ok(false)) {
+            let runs = (&mut runs[..], &controls[..]);
+            relay_runs(self.entry, self.io, self.state, &mut relay, runs, None, true).await?;
+        } else {
+            relay.leave();
+            run_out(&self.entry.control, &controls, &mut runs).await;
+        }
+        drop(runs);
+        let is_killed = uploaded?;
         self.entry.control.end_statement();
         let seq = loading.file.next_seq();
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
@@ -243,17 +233,17 @@ fn poll_split(
     for _ in 0..FILLS_PER_TURN {
         match &mut loading.step {
             Step::Asking => {
-                ready!(loading.feeds.poll_asked(cx));
+                ready!(loading.feeds.poll_asked());
                 loading.step = loading.question();
             }
             Step::Question { packet, sent } => {
                 while let Some(rest) = packet.get(*sent..).filter(|rest| !rest.is_empty()) {
-                    match ready!(io.sock.poll_write(cx, rest))? {
+                    match ready!(io.client.poll_write(cx, rest))? {
                         0 => return Poll::Ready(Err(Ending::ClientLeft)),
                         bytes => *sent += bytes,
                     }
                 }
-                ready!(io.sock.poll_flush(cx))?;
+                ready!(io.client.poll_flush(cx))?;
                 // While the client sends it has as much time as an idle one.
                 entry.set_slow();
                 loading.step = Step::Sending;
@@ -272,7 +262,7 @@ fn poll_split(
                 })?;
                 io.backlog.extend_from_slice(later);
                 if loading.file.has_ended() {
-                    loading.splitting.end(&mut loading.feeds);
+                    loading.splitting.end(&loading.feeds);
                     loading.feeds.end();
                     loading.step = Step::Ending;
                 }
@@ -314,9 +304,9 @@ struct Loading<'a> {
 }
 
 impl<'a> Loading<'a> {
-    /// Nothing is read yet. Shards are fed through these sockets.
-    fn new(seq: u8, load: &'a Load, sockets: Vec<Sock>) -> Self {
-        let (file, feeds) = (File::new(seq), Feeds::new(sockets));
+    /// Nothing is read yet.
+    fn new(seq: u8, load: &'a Load, branches: usize) -> Self {
+        let (file, feeds) = (File::new(seq), Feeds::new(branches));
         Self { file, feeds, splitting: Splitting::new(load), step: Step::Asking, is_killed: false }
     }
 }
@@ -347,7 +337,7 @@ impl Loading<'_> {
     /// Takes what the client has sent, up to the end of the file. What stands behind it.
     fn take<'i>(&mut self, mut input: &'i [u8]) -> Result<&'i [u8], wire::WireError> {
         while let Some(part) = self.file.take(&mut input)? {
-            self.splitting.add(part, &mut self.feeds);
+            self.splitting.add(part, &self.feeds);
         }
         Ok(input)
     }

@@ -10,7 +10,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use net::sock::memory::pair;
 use observe::running::Measured;
 use planner::plan::{Branch, Counts};
 use scatter::{Over, Relay, Scatter as Replies, Source};
@@ -22,7 +21,6 @@ use super::command::Command;
 use super::execute::packets_for;
 use super::facts::{has_one_connection, refused_scatter, what};
 use super::gated::pass_gates;
-use super::inner::BUFFER_BYTES;
 use super::moment::Moment;
 use super::relaying::{relay_scatter, wait_for_parts};
 use super::role::Place;
@@ -34,9 +32,7 @@ use crate::error::ClientError;
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::replies::{reply, reply_error};
-use crate::session::io::Io;
 use crate::session::phase::Phase;
-use crate::sock::Sock;
 use crate::worker::Worker;
 
 /// How a statement over several shards has ended.
@@ -196,7 +192,7 @@ impl Cx<'_> {
         match refused {
             // All that the client hears is why it was not committed.
             Some(error) => reply(self.entry, self.io, self.state, seq, &error).await?,
-            None => poll_fn(|cx| relay.poll_write(cx, &mut self.io.sock)).await?,
+            None => poll_fn(|cx| relay.poll_write(cx, &mut self.io.client)).await?,
         }
         if let Some(End::Err { code }) = relay.scatter().over().map(|over| over.outcome.end) {
             self.state.note_error_code(Some(code));
@@ -271,14 +267,11 @@ async fn add_branch(
             return Ok(Err(error));
         }
     };
-    let (theirs, ours) = pair(BUFFER_BYTES);
-    runner.queue.push(Io::for_once(Sock::from(theirs), packets));
-    runner.branches.push(runners.sources.len());
+    runner.queue.push((runners.sources.len(), packets));
     // Killing it is for who reads its reply.
     runner.inner.entry.control = entry.control.control_of_part();
     runners.sources.push(Source { rows, ..entry.worker.source(branch.hostgroup, runner.number) });
     runners.all.push(runner);
-    runners.sockets.push(Sock::from(ours));
     Ok(Ok(()))
 }
 
@@ -303,7 +296,6 @@ pub(super) async fn take_runner(
             was_open: inner.is_in_transaction(),
             inner,
             queue: Vec::new(),
-            branches: Vec::new(),
             told: Vec::new(),
             number: runners.sources.len(),
             is_over: false,
@@ -338,7 +330,8 @@ impl Links {
         first: u32,
         branches: usize,
     ) {
-        let over = relay.scatter().over();
+        let scatter = relay.scatter();
+        let over = scatter.over();
         if let Some(over) = over.filter(|_| branches > 1) {
             state.last.note_elsewhere(over.outcome, over.found_rows);
         }

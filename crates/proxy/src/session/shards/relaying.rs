@@ -14,7 +14,6 @@ use crate::ending::Ending;
 use crate::session::entry::BookEntry;
 use crate::session::io::Io;
 use crate::session::state::SessionState;
-use crate::sock::Sock;
 
 /// Runs what the runners have got, until the client has its reply and all shards have ended
 /// theirs.
@@ -27,24 +26,22 @@ pub(super) async fn relay_scatter(
     is_open: bool,
 ) -> Result<(), Ending> {
     let controls = runners.controls();
-    let sockets = std::mem::take(&mut runners.sockets);
     let lead = runners.lead.clone();
-    let mut runs: Vec<_> = runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
-    relay_runs(entry, io, state, relay, (&mut runs, &controls), (sockets, lead), is_open).await
+    let mut runs = runners.run(&relay.branches());
+    relay_runs(entry, io, state, relay, (&mut runs, &controls), lead, is_open).await
 }
 
-/// The same for what runs already and is told to end by `controls`, with the other ends of its
-/// clients. Those that wait for a lead hear how the first one has ended.
+/// The same for what runs already and is told to end by `controls`. Those that wait for a lead hear
+/// how the first one has ended.
 pub(super) async fn relay_runs(
     entry: &BookEntry,
     io: &mut Io,
     state: &SessionState,
     relay: &mut Relay,
     (runs, controls): (&mut [Option<Run<'_>>], &[Rc<Control>]),
-    (mut sockets, lead): (Vec<Sock>, Option<Rc<Lead>>),
+    lead: Option<Rc<Lead>>,
     is_open: bool,
 ) -> Result<(), Ending> {
-    let worker = Rc::clone(&entry.worker);
     // How the statement ends: nothing as long as the client has no reply.
     let mut ended: Option<Result<(), Ending>> = None;
     poll_fn(|cx| {
@@ -53,9 +50,8 @@ pub(super) async fn relay_runs(
         if ended.is_none() {
             ended = poll_stop(&entry.control, io, state, cx, controls).err().map(Err);
         }
-        let scratch = &mut worker.net.scratch.borrow_mut();
         if ended.is_none()
-            && let Poll::Ready(sent) = relay.poll_reply(cx, &mut sockets, &mut io.sock, scratch)
+            && let Poll::Ready(sent) = relay.poll_reply(cx, &mut io.client)
         {
             ended = Some(sent.map_err(Ending::from));
         }
@@ -63,10 +59,13 @@ pub(super) async fn relay_runs(
         let is_failed = relay.scatter().over().is_some_and(Over::is_error);
         if is_stopped || ended.is_some() && is_failed && !is_open {
             // The rest is not read: that ends what still runs.
-            sockets.clear();
+            if !relay.has_left() {
+                relay.leave();
+                cx.waker().wake_by_ref();
+            }
         }
-        if ended.is_some() && !sockets.is_empty() {
-            let _ = relay.poll_rest(&mut sockets, scratch);
+        if ended.is_some() && !relay.has_left() {
+            let _ = relay.poll_rest(cx);
         }
         let led = if is_stopped { Some(false) } else { relay.scatter().has_succeeded(0) };
         if let Some((lead, is_done)) = lead.as_ref().filter(|lead| lead.is_awaited()).zip(led) {

@@ -6,11 +6,12 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use scatter::{Scatter as Replies, Source};
+use scatter::{Branches, Scatter as Replies, Source};
 use session::committed::{Part, Place, Verdict, verdict};
 use wire::Capabilities;
 use wire::frame::put_message;
 
+use super::super::client::Client;
 use super::facts::payload_of;
 use super::inner::Inner;
 use super::moment::Moment;
@@ -21,7 +22,6 @@ use crate::error::{ClientError, Gone};
 use crate::session::cx::Leg;
 use crate::session::facts::leases::{look_at_server, lose_backend_for};
 use crate::session::io::Io;
-use crate::sock::Sock;
 
 /// What inner sessions are asked.
 const QUESTION: &[u8] = b"SHOW WARNINGS";
@@ -29,9 +29,8 @@ const QUESTION: &[u8] = b"SHOW WARNINGS";
 /// An inner session with the branches that it runs, one after the other.
 pub(super) struct Runner {
     pub(super) inner: Inner,
-    pub(super) queue: Vec<Io>,
-    /// The numbers of its branches, in their order.
-    pub(super) branches: Vec<usize>,
+    /// The numbers of the branches, in their order, and the commands for them.
+    pub(super) queue: Vec<(usize, Vec<u8>)>,
     /// What servers said to [`QUESTION`] behind branches with warnings.
     pub(super) told: Vec<(usize, Vec<u8>)>,
     /// The number of its first branch.
@@ -81,7 +80,7 @@ impl Lead {
     }
 }
 
-/// Inner sessions with what they run, and the other ends of their clients by branch.
+/// Inner sessions with what they run.
 #[derive(Default)]
 pub(super) struct Runners {
     pub(super) unit: Unit,
@@ -93,7 +92,6 @@ pub(super) struct Runners {
     pub(super) lead: Option<Rc<Lead>>,
     pub(super) all: Vec<Runner>,
     pub(super) sources: Vec<Source>,
-    pub(super) sockets: Vec<Sock>,
 }
 
 /// What makes the branches of a statement one change at each server.
@@ -142,6 +140,11 @@ impl Runners {
     /// How each inner session is told to end its part.
     pub(super) fn controls(&self) -> Vec<Rc<Control>> {
         self.all.iter().map(|runner| Rc::clone(&runner.inner.entry.control)).collect()
+    }
+
+    /// Has all run their branches, for these clients.
+    pub(super) fn run(&mut self, clients: &Branches) -> Vec<Option<Run<'_>>> {
+        self.all.iter_mut().map(|runner| Some(runner.run(clients.clone()))).collect()
     }
 
     /// Keeps the changes of a statement at all servers, or takes them back. The payload of the
@@ -241,30 +244,34 @@ impl Runner {
         }
     }
 
-    /// Runs the branches.
-    pub(super) fn run(&mut self) -> Run<'_> {
-        Box::pin(async {
+    /// Runs the branches, for these clients.
+    pub(super) fn run(&mut self, clients: Branches) -> Run<'_> {
+        let queue: Vec<_> = std::mem::take(&mut self.queue);
+        let mut queue = queue.into_iter().map(move |(number, packet)| {
+            (number, Io::for_once(Client::Branch(Box::new(clients.client(number))), packet))
+        });
+        Box::pin(async move {
             self.inner.entry.control.attach().await;
-            let mut queue = std::mem::take(&mut self.queue).into_iter();
             if let Some(lead) = &self.opening.lead
                 && !lead.wait().await
             {
                 return refuse(queue, self.inner.leg.state.identity.capabilities).await;
             }
             if let Some(packets) = self.refused_opening().await
-                && let Some(mut client) = queue.next()
+                && let Some((_, mut io)) = queue.next()
             {
                 // Who has left does not hear it.
-                let _ = client.sock.write_all(&packets).await;
+                let _ = io.client.write_all(&packets).await;
+                drop(io);
                 return refuse(queue, self.inner.leg.state.identity.capabilities).await;
             }
             let inner = &mut self.inner;
             let mut was_open = inner.is_in_transaction();
-            for (at, mut client) in queue.by_ref().enumerate() {
-                if let Err(ending) = inner.run(&mut client).await {
+            for (number, mut io) in queue.by_ref() {
+                if let Err(ending) = inner.run(&mut io).await {
                     if let Some(packets) = ending.packets() {
                         // Who has left does not hear it.
-                        let _ = client.sock.write_all(packets).await;
+                        let _ = io.client.write_all(packets).await;
                     }
                     self.is_over = true;
                     break;
@@ -274,7 +281,7 @@ impl Runner {
                         self.is_over = true;
                         break;
                     };
-                    self.told.push((self.branches.get(at).copied().unwrap_or(self.number), reply));
+                    self.told.push((number, reply));
                 }
                 if was_open && !inner.is_in_transaction() {
                     // What is left would commit each change of its own.
@@ -306,11 +313,11 @@ pub(super) async fn join<F: Future>(runs: impl IntoIterator<Item = F>) -> Vec<F:
 }
 
 /// Answers branches that do not run, behind one that has ended their transaction.
-async fn refuse(branches: impl Iterator<Item = Io>, caps: Capabilities) {
+async fn refuse(branches: impl Iterator<Item = (usize, Io)>, caps: Capabilities) {
     let error = ClientError::PartFailed;
-    for mut client in branches {
+    for (_, mut io) in branches {
         // Who has left does not hear it.
-        let _ = client.sock.write_all(&error.to_packet(1, caps)).await;
+        let _ = io.client.write_all(&error.to_packet(1, caps)).await;
     }
 }
 

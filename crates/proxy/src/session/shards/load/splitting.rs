@@ -3,9 +3,9 @@
 use planner::load::{Splitter, Taken};
 use planner::plan::{Load, Receiver};
 
-use super::feeds::Feeds;
 use crate::error::ClientError;
 use crate::limits::LOAD_LINE_BYTES_MAX;
+use scatter::Feeds;
 
 /// A file that is split.
 pub(super) struct Splitting<'a> {
@@ -32,7 +32,7 @@ impl<'a> Splitting<'a> {
     }
 
     /// Takes the next bytes of the file, and gives shards their lines.
-    pub(super) fn add(&mut self, bytes: &[u8], feeds: &mut Feeds) {
+    pub(super) fn add(&mut self, bytes: &[u8], feeds: &Feeds) {
         if self.refused.is_none() {
             self.splitter.feed(bytes);
             self.split(feeds);
@@ -40,7 +40,7 @@ impl<'a> Splitting<'a> {
     }
 
     /// The file has ended.
-    pub(super) fn end(&mut self, feeds: &mut Feeds) {
+    pub(super) fn end(&mut self, feeds: &Feeds) {
         if self.refused.is_none() {
             self.splitter.end();
             self.split(feeds);
@@ -67,7 +67,7 @@ impl<'a> Splitting<'a> {
         self.refused = Some(Refused { row: self.rows, reason: reason.into() });
     }
 
-    fn split(&mut self, feeds: &mut Feeds) {
+    fn split(&mut self, feeds: &Feeds) {
         loop {
             match self.splitter.take() {
                 Taken::End => return,
