@@ -12,7 +12,7 @@ use wire::{Codec as _, StatusFlags, packet};
 use super::cx::Cx;
 use super::decided::{Decided, Next, Reply};
 use super::facts::asking::{ask_server, packet_of};
-use super::facts::causal::{awaits_writes, has_to_see};
+use super::facts::causal::{awaits_writes, depends_on_writes, has_to_see};
 use super::facts::commands::NEEDS_LAST_ID;
 use super::facts::places::has_to_wait;
 use super::facts::replies::{reply, reply_error};
@@ -103,8 +103,7 @@ impl Cx<'_> {
         self.flight.begin().wants_new =
             decided.wants_new() && makes_way_for_new(self.entry, self.state, self.links, decided.hostgroup());
         self.flight.begin().ahead = self.io.ahead(self.state, kind, decided);
-        // A cursor is read, and values are kept, where the statement is, whatever is to be seen.
-        let may_see = !matches!(kind, Kind::StmtFetch | Kind::StmtReset | Kind::SendLongData);
+        let may_see = depends_on_writes(kind);
         let fresh = has_to_see(&self.entry.worker, self.state, self.links, decided).filter(|_| may_see);
         let reached = if fresh.is_some()
             || may_see && awaits_writes(&self.entry.worker, self.state, self.links, decided)

@@ -9,6 +9,7 @@ use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
 use tokio::time::Instant;
 use wire::StatusFlags;
+use wire::command::Kind;
 use wire::packet::{self, SessionState, StateChange};
 
 use super::own_gtids::let_in_to_mysql;
@@ -129,6 +130,23 @@ fn asked(number: u64) -> String {
         "reader SELECT GTID_SUBSET('{list}', @@global.gtid_executed), \
          WAIT_FOR_EXECUTED_GTID_SET('{list}', 0.050000) = 0"
     )
+}
+
+/// What the client may ask about is there.
+#[test]
+fn c06_a_command_that_reads_nothing_stays_with_a_reader_that_lacks_writes() {
+    play(async || {
+        let (world, stage) = World::of(CausalReads::User);
+        let (mut writer, mut reader) = (log_in(&stage).await, log_in(&stage).await);
+        say(&mut reader, READ).await;
+        say(&mut writer, WRITE).await;
+        world.said();
+        for kind in [Kind::Ping, Kind::ResetConnection] {
+            reader.send_command(kind, b"").await;
+            reader.expect_ok().await;
+            assert_eq!(world.said(), ["reader "], "{}", kind.name());
+        }
+    });
 }
 
 #[test]

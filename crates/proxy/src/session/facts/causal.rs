@@ -10,6 +10,7 @@ use session::causal::question::Reply;
 use session::causal::tokens::Scope;
 use tokio::time::Instant;
 use upstream::query;
+use wire::command::Kind;
 use wire::reply::Answer;
 
 use super::places::is_at;
@@ -96,6 +97,20 @@ pub(in crate::session) fn writer_for(
     let hostgroup = decided.target()?;
     let writer = worker.routing.borrow().routes().pairs.writer(hostgroup);
     writer.filter(|_| !links.stays(state, decided) && !worker.settings().is_writer(hostgroup))
+}
+
+/// Whether what a command comes to may depend on writes. A cursor is read, and values are kept,
+/// where the statement is, whatever is to be seen.
+pub(in crate::session) const fn depends_on_writes(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Query
+            | Kind::StmtPrepare
+            | Kind::StmtExecute
+            | Kind::StmtBulkExecute
+            | Kind::InitDb
+            | Kind::FieldList
+    )
 }
 
 /// Whether the command may have to see writes that its server lacks.

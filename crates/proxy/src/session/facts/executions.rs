@@ -18,7 +18,7 @@ use crate::control::Control;
 use crate::ending::Ending;
 use crate::session::decided::{Decided, Next};
 use crate::session::entry::BookEntry;
-use crate::session::facts::causal::may_lack_writes;
+use crate::session::facts::causal::{depends_on_writes, may_lack_writes};
 use crate::session::facts::places::{has_to_wait, is_at, shares};
 use crate::session::flight::Flight;
 use crate::session::io::Io;
@@ -306,7 +306,7 @@ pub(in crate::session) fn comes_alone(
     !(ordered
         || asks
         || decided.next == Next::Commit
-        || may_lack_writes(worker, state, links, decided)
+        || depends_on_writes(command.kind) && may_lack_writes(worker, state, links, decided)
         || has_to_wait(worker, state, command.kind)
         || links.has_to_prepare(&worker.upstream.kept, state, command, decided))
 }
