@@ -100,6 +100,7 @@ mod kill_forms;
 mod last_result;
 mod last_words;
 mod leave;
+mod leg;
 mod links;
 mod lost;
 mod measure;
@@ -136,7 +137,7 @@ mod without_schema;
 mod without_writer;
 
 use client::Client;
-use cx::{Cx, Leg};
+use cx::Cx;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -155,6 +156,7 @@ use facts::sharing::may_ask_what_is_set;
 use front::login::LoggedIn;
 use io::Io;
 use kept_error::keep_error;
+use leg::Leg;
 use links::Links;
 use own::refuse_too_large;
 use phase::Phase;
@@ -236,10 +238,10 @@ impl Session {
         };
         let mut ending = self.run_phases(first).await;
         let cx = self.cx();
-        ending = end_of(cx.entry, cx.io, cx.state, cx.links, ending).await;
+        ending = end_of(cx.entry, cx.io, &cx.leg.state, &mut cx.leg.links, ending).await;
         if self.come_home() {
             let cx = self.cx();
-            ending = end_of(cx.entry, cx.io, cx.state, cx.links, ending).await;
+            ending = end_of(cx.entry, cx.io, &cx.leg.state, &mut cx.leg.links, ending).await;
         }
         if let Ending::Broken(broken) = &ending {
             broken.note(&self.entry.worker.counts);
@@ -294,7 +296,7 @@ impl Session {
                 None => unreachable!("it was looked at above"),
             }
         } else {
-            home.cx(entry, io)
+            Cx { entry, io, leg: home }
         }
     }
 }
@@ -330,7 +332,7 @@ impl Cx<'_> {
                 Ok(Phase::Over)
             }),
             Phase::KeepingError => Box::pin(async {
-                keep_error(self.entry, self.state, self.links, self.flight).await?;
+                keep_error(self.entry, self.leg).await?;
                 Ok(self.next_phase())
             }),
             Phase::Refusing => Box::pin(async {
@@ -339,7 +341,7 @@ impl Cx<'_> {
             }),
             Phase::Sharded(kind) => Box::pin(self.at_shards(kind)),
             Phase::Reading => Box::pin(self.read_in_time()),
-            Phase::Tunnel => Box::pin(tunnel(self.entry, self.io, self.links)),
+            Phase::Tunnel => Box::pin(tunnel(self.entry, self.io, &mut self.leg.links)),
             Phase::FastForward => Box::pin(self.fast_forward()),
             polled => Box::pin(std::future::ready(Ok(polled))),
         }
@@ -349,59 +351,61 @@ impl Cx<'_> {
     #[inline]
     fn next_phase(&self) -> Phase {
         let asks = self.entry.control.running.is_warned()
-            || may_ask_what_is_set(self.entry, self.state, self.links)
-            || self.state.hides_write()
+            || may_ask_what_is_set(self.entry, &self.leg.state, &self.leg.links)
+            || self.leg.state.hides_write()
             || self.may_judge()
             || self.may_learn();
         match asks {
             true => Phase::FollowUp,
-            false if self.flight.refused.is_some() => Phase::Retrying,
+            false if self.leg.flight.refused.is_some() => Phase::Retrying,
             false => Phase::Over,
         }
     }
 
     /// Waits until the client has taken its reply.
     async fn end_answer(&mut self) -> Result<Phase, Ending> {
-        flush_client(self.entry, self.io, self.state, self.links).await?;
+        flush_client(self.entry, self.io, &mut self.leg.state, &mut self.leg.links).await?;
         Ok(self.next_phase())
     }
 
     /// Asks the server what the client has not asked for.
     async fn follow_up(&mut self) -> Result<Phase, Ending> {
-        let is_known = self.flight.refused.is_none() && self.links.pipelined.is_empty();
-        if let Some(flight) = self.flight.as_mut().filter(|_| is_known) {
+        let is_known = self.leg.flight.refused.is_none() && self.leg.links.pipelined.is_empty();
+        if let Some(flight) = self.leg.flight.as_mut().filter(|_| is_known) {
             // What is asked now takes its time, and others need not wait for that.
             flight.taps.end_writes();
         }
         if let Some(warned) = self.entry.control.running.take_warned() {
-            log_warnings(self.entry, self.state, self.links, self.flight, warned).await?;
+            log_warnings(self.entry, self.leg, warned).await?;
         }
-        if self.state.hides_write() {
+        if self.leg.state.hides_write() {
             Box::pin(self.ask_what_was_written()).await?;
         }
-        if may_ask_what_is_set(self.entry, self.state, self.links) {
-            ask_what_is_set(self.entry, self.state, self.links, self.flight).await?;
+        if may_ask_what_is_set(self.entry, &self.leg.state, &self.leg.links) {
+            ask_what_is_set(self.entry, self.leg).await?;
         }
         if self.may_judge() {
-            judge_routines(self.entry, self.state, self.links, self.flight).await?;
+            judge_routines(self.entry, self.leg).await?;
         }
         if self.may_learn() {
-            learn_tables(self.entry, self.state, self.links, self.flight).await?;
+            learn_tables(self.entry, self.leg).await?;
         }
-        Ok(if self.flight.refused.is_some() { Phase::Retrying } else { Phase::Over })
+        Ok(if self.leg.flight.refused.is_some() { Phase::Retrying } else { Phase::Over })
     }
 
     /// The command is over: the flight ends, unless the command goes on, and connections that
     /// nothing binds to the session become idle.
     fn finish(&mut self) -> Phase {
-        note_statement_over(&self.entry.worker, self.state, self.flight);
-        if self.state.past.contains(Past::UNWATCHED) {
-            end_unwatched(&self.entry.worker, self.state);
+        note_statement_over(&self.entry.worker, &self.leg.state, &mut self.leg.flight);
+        if self.leg.state.past.contains(Past::UNWATCHED) {
+            end_unwatched(&self.entry.worker, &mut self.leg.state);
         }
-        self.flight.end_try();
+        self.leg.flight.end_try();
         if !self.io.is_for_once {
             // What is run once is a part of what its client runs.
-            self.entry.control.set_idle(self.entry.worker.now(), has_transaction(self.state, self.links));
+            self.entry
+                .control
+                .set_idle(self.entry.worker.now(), has_transaction(&self.leg.state, &self.leg.links));
         }
         self.make_idle();
         Phase::Reading
@@ -409,12 +413,14 @@ impl Cx<'_> {
 
     /// Sends the rest of a command that came in pieces.
     async fn upload(&mut self) -> Result<Phase, Ending> {
-        let upload = self.flight.as_mut().and_then(|flight| flight.upload.take());
+        let upload = self.leg.flight.as_mut().and_then(|flight| flight.upload.take());
         let Some(mut upload) = upload else { return Err(broken("an upload without a command")) };
         // While the client sends it has as much time as an idle one.
         self.entry.set_slow();
-        let complete =
-            poll_fn(|cx| poll_upload(self.entry, self.io, self.state, self.links, cx, &mut upload)).await?;
+        let complete = poll_fn(|cx| {
+            poll_upload(self.entry, self.io, &mut self.leg.state, &mut self.leg.links, cx, &mut upload)
+        })
+        .await?;
         self.entry.control.set_busy();
         if complete {
             return Ok(self.phase_after(upload.answer, upload.next_seq()));

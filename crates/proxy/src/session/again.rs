@@ -97,7 +97,7 @@ impl Cx<'_> {
     /// If it is not, or the session cannot do without the server, the client gets the refusal. One
     /// in a transaction is not said again: the client hears that the transaction is over.
     pub(super) async fn say_again(&mut self) -> Result<(), Ending> {
-        let Some(refused) = self.flight.begin().refused.take() else { return Ok(()) };
+        let Some(refused) = self.leg.flight.begin().refused.take() else { return Ok(()) };
         if refused.is_alone {
             if let Some(command) = refused.command {
                 self.say_alone(command);
@@ -108,14 +108,14 @@ impl Cx<'_> {
             return self.renew(refused.command, &refused.answer, refused.outcome).await;
         }
         let settings = self.entry.worker.settings();
-        let server = self.links.in_use.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
-        let hostgroup = self.state.here;
+        let server = self.leg.links.in_use.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
+        let hostgroup = self.leg.state.here;
         let concerns =
             settings.is_writer(hostgroup) || has(&refused.answer, WSREP) && settings.is_clustered(hostgroup);
         let is_watched = self.entry.worker.shared.watching.is_running() && concerns;
         let begun = Instant::now();
         let limit = settings.variables.connect_timeout_server_max;
-        let end = *self.flight.begin().again_until.get_or_insert(begun + limit);
+        let end = *self.leg.flight.begin().again_until.get_or_insert(begun + limit);
         if let Some(server) = server.filter(|_| is_watched && begun < end) {
             self.entry.worker.shared.watching.doubt(&server.endpoint().endpoint);
             let monitor = settings.monitor();
@@ -129,7 +129,7 @@ impl Cx<'_> {
             let moved = while_waiting(
                 &self.entry.control,
                 &mut self.io.client,
-                self.state.identity.capabilities,
+                self.leg.state.identity.capabilities,
                 moved,
             )
             .await?;
@@ -137,28 +137,30 @@ impl Cx<'_> {
                 return refuse_running(
                     self.entry,
                     self.io,
-                    self.state,
-                    self.links,
+                    &mut self.leg.state,
+                    &self.leg.links,
                     &ClientError::Interrupted,
                 )
                 .await;
             };
             let has_moved = moved.is_ok();
-            match (self.links.loss(self.state), refused.command) {
+            match (self.leg.links.loss(&self.leg.state), refused.command) {
                 (Loss::Nothing, Some(command)) if has_moved => {
-                    lose_backend(self.entry, self.state, self.links);
-                    send_once_more(&self.entry.control, self.io, self.flight, command);
+                    lose_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
+                    send_once_more(&self.entry.control, self.io, &mut self.leg.flight, command);
                     return Ok(());
                 }
                 (Loss::Transaction, None) if has_moved => {
                     let off = server.off().unwrap_or(Off::Left);
                     let error = ClientError::transaction_lost(server.endpoint(), Gone::Off(off));
-                    lose_backend(self.entry, self.state, self.links);
-                    return refuse_running(self.entry, self.io, self.state, self.links, &error).await;
+                    lose_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
+                    return refuse_running(self.entry, self.io, &mut self.leg.state, &self.leg.links, &error)
+                        .await;
                 }
                 _ => {}
             }
         }
-        pass_on(self.entry, self.io, self.state, self.links, &refused.answer, refused.outcome).await
+        pass_on(self.entry, self.io, &mut self.leg.state, &self.leg.links, &refused.answer, refused.outcome)
+            .await
     }
 }

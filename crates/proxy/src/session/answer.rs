@@ -17,9 +17,9 @@ use super::facts::orders::{note_own_limit, obey};
 use super::facts::places::{go_on, has_transaction};
 use super::facts::replies::poll_flush_client;
 use super::file::relay_file;
-use super::flight::Flight;
 use super::io::Io;
 use super::kill::note_shots;
+use super::leg::Leg;
 use super::links::Links;
 use super::segments::{At, Wrong, settle};
 use super::state::settle::Settled;
@@ -35,26 +35,26 @@ impl Cx<'_> {
     /// Relays the reply to the command that runs, which begins with sequence id `seq`, and the
     /// replies to all commands that were sent behind it.
     pub(super) async fn relay_answers(&mut self, seq: u8) -> Result<(), Ending> {
-        if let Some(deadline) = self.flight.as_mut().and_then(|flight| flight.deadline.take()) {
+        if let Some(deadline) = self.leg.flight.as_mut().and_then(|flight| flight.deadline.take()) {
             return Box::pin(self.relay_until(deadline, seq)).await;
         }
         self.entry.control.begin_statement();
         self.relay_answer(seq).await?;
-        while go_on(&self.entry.control, self.state, self.links) {
+        while go_on(&self.entry.control, &mut self.leg.state, &mut self.leg.links) {
             // A client that is slow with the next answer may be in a transaction by now.
-            let is_open = has_transaction(self.state, self.links);
+            let is_open = has_transaction(&self.leg.state, &self.leg.links);
             self.entry.control.note_transaction(self.entry.worker.now(), is_open);
             self.relay_answer(1).await?;
         }
-        if let Some(backend) = &self.links.in_use {
+        if let Some(backend) = &self.leg.links.in_use {
             backend.connection().check_invariants();
             debug_assert!(backend.connection().is_free(), "c01: a reply without a reader is owed");
         }
         self.entry.control.end_statement();
-        note_shots(&self.entry.control, self.links.state_mut(), self.state.last.ran.end);
-        pause_or_end(self.entry, self.links, self.flight);
-        if self.state.take_retold() {
-            self.links.release_error(self.state);
+        note_shots(&self.entry.control, self.leg.links.state_mut(), self.leg.state.last.ran.end);
+        pause_or_end(self.entry, &self.leg.links, &self.leg.flight);
+        if self.leg.state.take_retold() {
+            self.leg.links.release_error(&mut self.leg.state);
         }
         Ok(())
     }
@@ -62,8 +62,8 @@ impl Cx<'_> {
     /// Relays the reply to a command; it begins with sequence id `seq`. Replies behind it that came
     /// in the same read are relayed as well.
     async fn relay_answer(&mut self, seq: u8) -> Result<(), Ending> {
-        self.state.begin_answer();
-        if let Some(backend) = self.links.in_use.as_mut().filter(|_| seq != 1) {
+        self.leg.state.begin_answer();
+        if let Some(backend) = self.leg.links.in_use.as_mut().filter(|_| seq != 1) {
             backend.connection_mut().start_at(seq);
         }
         let outcome = loop {
@@ -75,7 +75,7 @@ impl Cx<'_> {
                 },
             };
             if asks_for_file {
-                Box::pin(relay_file(self.entry, self.io, self.state, self.links)).await?;
+                Box::pin(relay_file(self.entry, self.io, &mut self.leg.state, &mut self.leg.links)).await?;
             } else {
                 // A large answer: let other sessions run.
                 tokio::task::yield_now().await;
@@ -84,25 +84,25 @@ impl Cx<'_> {
         poll_fn(|cx| {
             // One reference in the future of a client, not one for each part.
             let this = &mut *self;
-            obey(this.entry, this.state, this.links, true)?;
+            obey(this.entry, &mut this.leg.state, &mut this.leg.links, true)?;
             poll_flush_client(this.entry, this.io, cx)
         })
         .await?;
-        self.state.trace(|trace| trace.answered(Instant::now().into_std()));
-        let link = self.links.connection_mut();
-        let changes = self.flight.is_changing();
-        let Settled { is_reset, closes } = settle(self.state, self.flight, outcome, link);
+        self.leg.state.trace(|trace| trace.answered(Instant::now().into_std()));
+        let link = self.leg.links.connection_mut();
+        let changes = self.leg.flight.is_changing();
+        let Settled { is_reset, closes } = settle(&mut self.leg.state, &mut self.leg.flight, outcome, link);
         if changes {
-            note_own_limit(self.entry, self.state, self.links);
+            note_own_limit(self.entry, &self.leg.state, &self.leg.links);
         }
-        if self.state.past.contains(Past::ENDS_WAITING) {
-            self.state.past.remove(Past::ENDS_WAITING);
-            self.links.end_waiting();
+        if self.leg.state.past.contains(Past::ENDS_WAITING) {
+            self.leg.state.past.remove(Past::ENDS_WAITING);
+            self.leg.links.end_waiting();
         }
         if is_reset {
-            was_reset(self.entry, self.state, self.links, closes);
+            was_reset(self.entry, &mut self.leg.state, &mut self.leg.links, closes);
         }
-        if self.state.past.contains(Past::RELEASED) {
+        if self.leg.state.past.contains(Past::RELEASED) {
             // As the server does, which says no more than OK.
             return Err(Ending::Silent);
         }
@@ -111,17 +111,17 @@ impl Cx<'_> {
 
     /// Forwards what there is of an answer. `More` means that there is more at once.
     fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Result<Event, Ending>> {
-        obey(self.entry, self.state, self.links, true)?;
+        obey(self.entry, &mut self.leg.state, &mut self.leg.links, true)?;
         if self.entry.control.is_recalled() {
-            break_off(self.entry, self.state, self.links)?;
+            break_off(self.entry, &self.leg.state, &mut self.leg.links)?;
         }
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
             ready!(poll_client_ready(self.entry, self.io, cx))?;
-            let backend = in_use_mut(&mut self.links.in_use)?;
+            let backend = in_use_mut(&mut self.leg.links.in_use)?;
             let link = backend.connection_mut();
             let mut scratch = self.entry.worker.net.scratch.borrow_mut();
-            let batched = self.flight.as_mut().and_then(|flight| flight.batched.as_mut());
+            let batched = self.leg.flight.as_mut().and_then(|flight| flight.batched.as_mut());
             let withhold = batched.map(|batched| &mut batched.reply);
             let room = withhold.as_ref().map_or(scratch.len(), |reply| reply.room(scratch.len()));
             let buffer = scratch.get_mut(..room).unwrap_or_default();
@@ -132,11 +132,10 @@ impl Cx<'_> {
                     drop(scratch);
                     // Closing the backend ends the statement's output.
                     self.io.poll_gone(cx)?;
-                    return other
-                        .map(|end| Err(lost(self.entry, self.state, self.links, self.flight, end.err())));
+                    return other.map(|end| Err(lost(self.entry, self.leg, end.err())));
                 }
             };
-            self.state.trace(|trace| trace.answers(Instant::now().into_std()));
+            self.leg.state.trace(|trace| trace.answers(Instant::now().into_std()));
             let read = scratch.get(..n).unwrap_or_default();
             let read = match withhold {
                 None => Some(Cow::Borrowed(read)),
@@ -146,22 +145,16 @@ impl Cx<'_> {
             let mut at = At {
                 entry: self.entry,
                 backend,
-                state: self.state,
-                flight: self.flight,
+                state: &mut self.leg.state,
+                flight: &mut self.leg.flight,
                 io: self.io,
-                pipelined: &mut self.links.pipelined,
+                pipelined: &mut self.leg.links.pipelined,
             };
             match at.pass(cx, &read) {
                 Ok(None) => {}
                 Ok(Some(event)) => return Poll::Ready(Ok(event)),
                 Err(wrong) => {
-                    return Poll::Ready(Err(broken_off_by(
-                        self.entry,
-                        self.state,
-                        self.links,
-                        self.flight,
-                        wrong,
-                    )));
+                    return Poll::Ready(Err(broken_off_by(self.entry, self.leg, wrong)));
                 }
             }
         }
@@ -171,35 +164,23 @@ impl Cx<'_> {
 
 /// The session or its connection ends because of what a server says.
 #[cold]
-fn broken_off_by(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
-    flight: &Flight,
-    wrong: Wrong,
-) -> Ending {
+fn broken_off_by(entry: &BookEntry, leg: &Leg, wrong: Wrong) -> Ending {
     match wrong {
-        Wrong::Setup => lost(entry, state, links, flight, None),
-        Wrong::Nonsense(error, before) => nonsense(entry, state, links, &error, before),
-        Wrong::File(before) => file_not_expected(entry, state, links, before),
-        Wrong::TooMuch(bytes) => links.too_much(bytes),
+        Wrong::Setup => lost(entry, leg, None),
+        Wrong::Nonsense(error, before) => nonsense(entry, &leg.state, &leg.links, &error, before),
+        Wrong::File(before) => file_not_expected(entry, &leg.state, &leg.links, before),
+        Wrong::TooMuch(bytes) => leg.links.too_much(bytes),
         Wrong::ClientLeft => Ending::ClientLeft,
     }
 }
 
 /// The backend is gone in the middle of its answer, or what it says is not the protocol.
-fn lost(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
-    flight: &Flight,
-    error: Option<std::io::Error>,
-) -> Ending {
-    let Some(backend) = &links.in_use else { return no_connection() };
+fn lost(entry: &BookEntry, leg: &Leg, error: Option<std::io::Error>) -> Ending {
+    let Some(backend) = &leg.links.in_use else { return no_connection() };
     let reply = backend.connection().progress();
     let is_garbled = error.is_some_and(|error| garbled(&error).is_some());
     if !is_garbled && !reply.is_begun && entry.control.signal() != Signal::Kill {
-        let gone = if flight.refusal.is_some() { Gone::Refused } else { Gone::Closed };
+        let gone = if leg.flight.refusal.is_some() { Gone::Refused } else { Gone::Closed };
         return Ending::ServerLost(gone);
     }
     entry.worker.counts.note(Counter::ServersAborted);
@@ -208,7 +189,7 @@ fn lost(
     } else {
         ClientError::server_lost(backend.server().endpoint())
     };
-    told_if(entry, state, reply, &error)
+    told_if(entry, &leg.state, reply, &error)
 }
 
 /// Ready when the client has taken what it got, and may get more.

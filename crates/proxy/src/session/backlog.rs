@@ -23,11 +23,9 @@ impl Cx<'_> {
     /// takes.
     pub(super) async fn complete_command(&mut self) -> Result<(), Ending> {
         let lacks = |session: &Self| {
-            let command = session.io.command(session.state.identity.capabilities);
+            let command = session.io.command(session.leg.state.identity.capabilities);
             command.is_none_or(|command| {
-                look(&session.entry.worker, session.state, session.links, session.flight, command)
-                    == Look::Cut
-                    || !is_enough(command)
+                look(&session.entry.worker, session.leg, command) == Look::Cut || !is_enough(command)
             })
         };
         self.read_while(lacks).await
@@ -41,7 +39,7 @@ impl Cx<'_> {
     async fn read_while(&mut self, lacks: impl Fn(&Self) -> bool) -> Result<(), Ending> {
         self.entry.set_slow();
         poll_fn(|cx| {
-            obey(self.entry, self.state, self.links, true)?;
+            obey(self.entry, &mut self.leg.state, &mut self.leg.links, true)?;
             while lacks(self) {
                 ready!(self.io.poll_more(cx, &self.entry.worker.net.scratch))?;
                 // Each piece counts as a sign of life; between two the client may be as slow as an

@@ -59,16 +59,16 @@ impl Cx<'_> {
     /// gone: it is sent once more, alone. The connection belongs to the others.
     pub(super) fn say_alone(&mut self, command: Vec<u8>) {
         self.entry.worker.counts.note(Counter::OnceMore);
-        self.state.last.ran = Ran::default();
-        if let Some(link) = self.links.connection_mut() {
+        self.leg.state.last.ran = Ran::default();
+        if let Some(link) = self.leg.links.connection_mut() {
             link.state_mut().pins.note(Mark::EndAll(Pin::Warnings));
             // At MariaDB warnings outlive statements without tables; these belong to no session.
             link.set_own_warnings(true);
         }
-        if self.links.is_promised() {
+        if self.leg.links.is_promised() {
             self.make_idle();
         }
-        send_once_more(&self.entry.control, self.io, self.flight, command);
+        send_once_more(&self.entry.control, self.io, &mut self.leg.flight, command);
     }
 }
 

@@ -34,7 +34,7 @@ use super::facts::sharing::take_back;
 use super::facts::shown::show_waiting;
 use super::flight::Flight;
 use super::io::Io;
-use super::links::Links;
+use super::leg::Leg;
 use super::phase::Phase;
 use super::state::SessionState;
 use crate::control::Control;
@@ -52,29 +52,26 @@ impl Cx<'_> {
         command: Command<'_>,
         input: &[u8],
     ) -> Result<Option<Phase>, Ending> {
-        let Some(mut decided) = self.flight.as_mut().and_then(|flight| flight.decided.take()) else {
+        let Some(mut decided) = self.leg.flight.as_mut().and_then(|flight| flight.decided.take()) else {
             return Ok(None);
         };
-        match cache_key(self.entry, self.state, self.links, command, &decided) {
+        match cache_key(self.entry, &self.leg.state, &self.leg.links, command, &decided) {
             Err(refusal) => refuse(&mut decided, refusal),
             Ok(asked) => {
-                match look_up(&self.entry.worker, self.state, &asked, self.entry.worker.arrival_us(&asked)) {
+                match look_up(
+                    &self.entry.worker,
+                    &self.leg.state,
+                    &asked,
+                    self.entry.worker.arrival_us(&asked),
+                ) {
                     Look::Hit(rows, bytes) => {
-                        begin_hit(
-                            self.entry,
-                            self.state,
-                            self.links,
-                            self.flight,
-                            command,
-                            &decided,
-                            (rows, bytes),
-                        );
+                        begin_hit(self.entry, self.leg, command, &decided, (rows, bytes));
                         self.entry.end_hit(rows);
                         if command.kind == Kind::Query {
                             learn_known(
                                 &self.entry.worker,
-                                self.state,
-                                self.links,
+                                &self.leg.state,
+                                &self.leg.links,
                                 command.payload(),
                                 decided,
                                 asked,
@@ -85,23 +82,23 @@ impl Cx<'_> {
                         return self.send_answers(cx).map(Some);
                     }
                     Look::Miss(leader) => {
-                        let passed = self.state.rows_passed(command, &decided);
+                        let passed = self.leg.state.rows_passed(command, &decided);
                         send_missed(
                             self.entry,
-                            self.state,
-                            self.flight,
+                            &self.leg.state,
+                            &mut self.leg.flight,
                             command.kind,
                             (asked, leader),
                             passed,
                             &mut decided,
                         );
                     }
-                    Look::Pass => send_to_target(self.state, &asked, &mut decided),
+                    Look::Pass => send_to_target(&self.leg.state, &asked, &mut decided),
                     Look::Wait(_) | Look::Prove(_) => {}
                 }
             }
         }
-        self.flight.begin().decided = Some(decided);
+        self.leg.flight.begin().decided = Some(decided);
         Ok(None)
     }
 
@@ -115,14 +112,14 @@ impl Cx<'_> {
     /// Waits for the answer to another session's query, as long as the policy says. True if the
     /// command in the backlog was answered with it.
     pub(super) async fn await_answer(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
-        let copied = self.io.command(self.state.identity.capabilities).map(|command| command.copied());
+        let copied = self.io.command(self.leg.state.identity.capabilities).map(|command| command.copied());
         let Some(command) = copied.as_ref().map(Copied::command) else { return Ok(false) };
         let (begun, since_us) = (Instant::now(), self.entry.worker.uptime_us());
         let mut known: Option<Asked> = None;
         let (asked, leader) = loop {
             let before = known.take().filter(|asked| self.entry.worker.is_known_still(asked));
             let asked = match before
-                .map_or_else(|| cache_key(self.entry, self.state, self.links, command, decided), Ok)
+                .map_or_else(|| cache_key(self.entry, &self.leg.state, &self.leg.links, command, decided), Ok)
             {
                 Ok(asked) => asked,
                 Err(refusal) => {
@@ -130,38 +127,30 @@ impl Cx<'_> {
                     return Ok(false);
                 }
             };
-            let waiter = match look_up(&self.entry.worker, self.state, &asked, since_us) {
+            let waiter = match look_up(&self.entry.worker, &self.leg.state, &asked, since_us) {
                 Look::Hit(rows, bytes) => {
-                    begin_hit(
-                        self.entry,
-                        self.state,
-                        self.links,
-                        self.flight,
-                        command,
-                        decided,
-                        (rows, bytes),
-                    );
+                    begin_hit(self.entry, self.leg, command, decided, (rows, bytes));
                     self.skip_command().await?;
                     let answer = self.entry.worker.cached.written().to_vec();
-                    write_to_client(self.entry, self.io, self.state, &answer).await?;
+                    write_to_client(self.entry, self.io, &mut self.leg.state, &answer).await?;
                     self.entry.end_hit(rows);
                     return Ok(true);
                 }
                 Look::Miss(leader) => break (asked, leader),
                 Look::Pass => {
-                    send_to_target(self.state, &asked, decided);
+                    send_to_target(&self.leg.state, &asked, decided);
                     return Ok(false);
                 }
                 look @ (Look::Wait(_) | Look::Prove(_)) => look,
             };
             let deadline = begun + Duration::from_millis(asked.how.policy.timeout_ms.into());
             self.release_to_wait();
-            show_waiting(self.entry, self.io, self.state, self.flight);
+            show_waiting(self.entry, self.io, &self.leg.state, &self.leg.flight);
             let others =
-                await_others(self.entry, self.io, self.state, (waiter, asked.row), since_us, deadline);
+                await_others(self.entry, self.io, &self.leg.state, (waiter, asked.row), since_us, deadline);
             let (landed, miss) = others.await?;
-            self.entry.end_running(self.links);
-            take_back(self.entry, self.state, self.links);
+            self.entry.end_running(&self.leg.links);
+            take_back(self.entry, &mut self.leg.state, &mut self.leg.links);
             match landed {
                 Some(true) => known = (miss == Miss::Behind).then_some(asked),
                 // It has taken too long: this session sends it as well.
@@ -175,8 +164,16 @@ impl Cx<'_> {
                 }
             }
         };
-        let passed = self.state.rows_passed(command, decided);
-        send_missed(self.entry, self.state, self.flight, kind, (asked, leader), passed, decided);
+        let passed = self.leg.state.rows_passed(command, decided);
+        send_missed(
+            self.entry,
+            &self.leg.state,
+            &mut self.leg.flight,
+            kind,
+            (asked, leader),
+            passed,
+            decided,
+        );
         Ok(false)
     }
 }
@@ -185,33 +182,31 @@ impl Cx<'_> {
 /// behind it.
 pub(super) fn begin_hit(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     command: Command<'_>,
     decided: &Decided,
     (rows, answered): (RowCounts, usize),
 ) {
-    if let Some(flight) = flight.as_mut() {
+    if let Some(flight) = leg.flight.as_mut() {
         // It may have been sent before, in vain.
         (flight.paused, flight.absent) = (None, None);
     }
-    entry.worker.note_ruling(state, command, decided);
-    entry.worker.note_sighting(state, command, decided);
+    entry.worker.note_ruling(&leg.state, command, decided);
+    entry.worker.note_sighting(&leg.state, command, decided);
     if let Some(flag) = decided.orders.as_ref().and_then(|orders| orders.verdict.next_query_flag_in) {
-        state.flag_in = flag;
+        leg.state.flag_in = flag;
     }
-    state.keep_types(command);
-    let place = place_of_hit(entry, state, command, decided);
+    leg.state.keep_types(command);
+    let place = place_of_hit(entry, &mut leg.state, command, decided);
     let measured = entry.measure_as(command, decided.plan.statement());
     let bytes = command.payload_len();
     let measured = Measured { digest: decided.digest(), log: decided.log(), place, bytes, ..measured };
-    let text = if entry.worker.logs() { state.shown(&entry.worker, command) } else { &[] };
+    let text = if entry.worker.logs() { leg.state.shown(&entry.worker, command) } else { &[] };
     entry.begin_running(measured, text);
-    note_traced_here(entry, state, command, Some(decided));
+    note_traced_here(entry, &leg.state, command, Some(decided));
     entry.control.running.add_answered(answered);
-    links.hide_last_result(state);
-    state.last.counted = Counted { changed: -1, found: rows.found.into() };
+    leg.links.hide_last_result(&mut leg.state);
+    leg.state.last.counted = Counted { changed: -1, found: rows.found.into() };
 }
 
 /// Waits for what a look has led to, until `deadline`. Whether it has come (`None` if the session

@@ -13,10 +13,8 @@ use super::cached::begin_hit;
 use super::cached_answer::{Known, STATUS};
 use super::cx::Cx;
 use super::facts::cache::answer_near;
-use super::flight::Flight;
-use super::links::Links;
+use super::leg::Leg;
 use super::phase::Phase;
-use super::state::SessionState;
 use crate::ending::Ending;
 use crate::limits::CACHE_KNOWN_AGE_MAX_MS;
 use crate::worker::Worker;
@@ -33,27 +31,19 @@ impl Cx<'_> {
         self.entry.worker.cached.begin_answers();
         let now_ms = self.entry.worker.uptime_ms();
         while let Some(command) =
-            Command::first(rest, self.state.identity.capabilities).filter(Command::is_whole)
+            Command::first(rest, self.leg.state.identity.capabilities).filter(Command::is_whole)
             && matches!(rest, [_, _, _, 0, query, ..] if *query == Kind::Query as u8)
             && let Some(known) = self.entry.worker.cached.known(command.payload())
             && now_ms.saturating_sub(known.since_ms) < CACHE_KNOWN_AGE_MAX_MS
-            && is_as(&self.entry.worker, self.state, self.links, self.flight, &known)
+            && is_as(&self.entry.worker, self.leg, &known)
             && let Some((rows, bytes)) = answer_near(
                 &self.entry.worker,
-                self.state,
+                &self.leg.state,
                 &known.asked,
                 self.entry.worker.freshness(&known.asked, u64::MAX),
             )
         {
-            begin_hit(
-                self.entry,
-                self.state,
-                self.links,
-                self.flight,
-                command,
-                &known.decided,
-                (rows, bytes),
-            );
+            begin_hit(self.entry, self.leg, command, &known.decided, (rows, bytes));
             self.entry.end_hit(rows);
             if let Some(orders) = &known.decided.orders {
                 self.entry.worker.routing.borrow().count(&orders.verdict);
@@ -69,21 +59,22 @@ impl Cx<'_> {
 }
 
 /// Whether what was found out about a text holds for this session now.
-fn is_as(worker: &Worker, state: &SessionState, links: &Links, flight: &Flight, known: &Known) -> bool {
-    Rc::ptr_eq(state.shared_settings(), &known.settings)
-        && Rc::ptr_eq(&state.account, &known.account)
-        && Arc::ptr_eq(&state.caller, &known.caller)
-        && (state.identity.capabilities, state.identity.collation) == (known.capabilities, known.collation)
-        && state.identity.takes_cached()
-        && state.was_reset() == known.was_reset
-        && *state.client_addr == *known.client_addr
-        && state.flag_in == known.flag_in
-        && state.status & (STATUS | StatusFlags::IN_TRANSACTION) == known.status
-        && links.is_unpinned()
-        && !state.has_released_error()
-        && state.trace.is_none()
-        && links.away.others.is_empty()
-        && flight.decided.is_none()
-        && flight.paused.is_none()
+fn is_as(worker: &Worker, leg: &Leg, known: &Known) -> bool {
+    Rc::ptr_eq(leg.state.shared_settings(), &known.settings)
+        && Rc::ptr_eq(&leg.state.account, &known.account)
+        && Arc::ptr_eq(&leg.state.caller, &known.caller)
+        && (leg.state.identity.capabilities, leg.state.identity.collation)
+            == (known.capabilities, known.collation)
+        && leg.state.identity.takes_cached()
+        && leg.state.was_reset() == known.was_reset
+        && *leg.state.client_addr == *known.client_addr
+        && leg.state.flag_in == known.flag_in
+        && leg.state.status & (STATUS | StatusFlags::IN_TRANSACTION) == known.status
+        && leg.links.is_unpinned()
+        && !leg.state.has_released_error()
+        && leg.state.trace.is_none()
+        && leg.links.away.others.is_empty()
+        && leg.flight.decided.is_none()
+        && leg.flight.paused.is_none()
         && worker.shared.cache.proven.epoch() == known.asked.epoch
 }

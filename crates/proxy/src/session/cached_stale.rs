@@ -25,23 +25,16 @@ impl Cx<'_> {
         if !error.is_no_answer() {
             return Ok(false);
         }
-        let command = self.io.command(self.state.identity.capabilities).map(|command| command.copied());
+        let command = self.io.command(self.leg.state.identity.capabilities).map(|command| command.copied());
         let Some(command) = command else { return Ok(false) };
-        let Some(Stale { packets, rows }) = take_stale(&self.entry.worker, self.state, self.flight, error)
+        let Some(Stale { packets, rows }) =
+            take_stale(&self.entry.worker, &self.leg.state, &mut self.leg.flight, error)
         else {
             return Ok(false);
         };
-        begin_hit(
-            self.entry,
-            self.state,
-            self.links,
-            self.flight,
-            command.command(),
-            decided,
-            (rows, packets.len()),
-        );
+        begin_hit(self.entry, self.leg, command.command(), decided, (rows, packets.len()));
         self.skip_command().await?;
-        write_to_client(self.entry, self.io, self.state, &packets).await?;
+        write_to_client(self.entry, self.io, &mut self.leg.state, &packets).await?;
         self.entry.end_hit(rows);
         Ok(true)
     }

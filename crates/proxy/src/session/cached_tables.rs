@@ -17,8 +17,8 @@ use wire::reply::Answer;
 use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_besides, ask_rows, forget_warnings, packet_of};
-use super::flight::Flight;
 use super::io::Io;
+use super::leg::Leg;
 use super::links::Links;
 use super::relations::can_be_asked_for;
 use super::state::SessionState;
@@ -35,79 +35,67 @@ impl Cx<'_> {
         let wanted = self.entry.worker.cached.to_learn.borrow();
         // Mostly no session is to ask for any.
         !wanted.is_empty()
-            && wanted.get(&self.entry.control.id()).is_some_and(|wanted| {
-                is_free_to_ask(self.io, self.state, self.links, self.flight, wanted.hostgroup)
-            })
+            && wanted
+                .get(&self.entry.control.id())
+                .is_some_and(|wanted| is_free_to_ask(self.io, self.leg, wanted.hostgroup))
     }
 }
 
 /// Asks the server whether what it gives sessions at their beginning lets answers be kept, if
 /// that is not known of the connection.
-async fn learn_defaults(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) -> Result<(), Ending> {
+async fn learn_defaults(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
     let now = entry.worker.now();
-    let Some(link) = links.connection_mut() else { return Ok(()) };
+    let Some(link) = leg.links.connection_mut() else { return Ok(()) };
     if link.defaults().keep_answers(now).is_some() {
         return Ok(());
     }
     let text = Defaults::question(link.is_mariadb());
-    let command = (packet_of(state, text.as_bytes()), Answer::Result);
-    let replies = ask_besides(entry, state, links, flight, &[command]).await?;
-    links.note_ran(state);
-    note_errors(&replies, links.connection_mut());
-    if let (Some(reply), Some(link)) = (replies.first(), links.connection_mut()) {
+    let command = (packet_of(&leg.state, text.as_bytes()), Answer::Result);
+    let replies = ask_besides(entry, leg, &[command]).await?;
+    leg.links.note_ran(&mut leg.state);
+    note_errors(&replies, leg.links.connection_mut());
+    if let (Some(reply), Some(link)) = (replies.first(), leg.links.connection_mut()) {
         link.defaults_mut().note(reply.only_row(), now);
     }
     Ok(())
 }
 
 /// Asks for definitions, and for those that these lead to.
-pub(super) async fn learn_tables(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) -> Result<(), Ending> {
+pub(super) async fn learn_tables(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
     let wanted = entry.worker.cached.to_learn.borrow_mut().remove(&entry.control.id());
     let Some(ToLearn { hostgroup, tables: mut all }) = wanted else { return Ok(()) };
     // Where many sessions need a definition, one of them asks.
-    all.retain(|table| !entry.worker.is_learnt(state, hostgroup, table));
+    all.retain(|table| !entry.worker.is_learnt(&leg.state, hostgroup, table));
     let mut asked = 0;
     let now = entry.worker.now();
     let knows = |link: &mut Connection| link.defaults().keep_answers(now).is_some();
-    if !all.is_empty() || !links.connection_mut().is_none_or(knows) {
-        links.note_ran(state);
-        ask_rows(entry, state, links, flight).await?;
-        learn_defaults(entry, state, links, flight).await?;
+    if !all.is_empty() || !leg.links.connection_mut().is_none_or(knows) {
+        leg.links.note_ran(&mut leg.state);
+        ask_rows(entry, leg).await?;
+        learn_defaults(entry, leg).await?;
     }
     while let Some(batch) = all.get(asked..).filter(|batch| !batch.is_empty()) {
-        if links.in_use.is_none() {
+        if leg.links.in_use.is_none() {
             return Ok(());
         }
-        let more = learn(entry, state, links, flight, hostgroup, batch).await?;
+        let more = learn(entry, leg, hostgroup, batch).await?;
         asked = all.len();
         for table in more {
             let is_new = all.len() < TABLES_MAX && is_askable(&table) && !all.contains(&table);
-            if is_new && !entry.worker.is_learnt(state, hostgroup, &table) {
+            if is_new && !entry.worker.is_learnt(&leg.state, hostgroup, &table) {
                 all.push(table);
             }
         }
     }
     // Now it is known how many rows the statement before had, and not in front of a question
     // about a later one. MySQL warns of `FOUND_ROWS()`.
-    if links.has_own_warnings() { forget_warnings(entry, state, links, flight).await } else { Ok(()) }
+    if leg.links.has_own_warnings() { forget_warnings(entry, leg).await } else { Ok(()) }
 }
 
 /// Asks for these definitions. Returns the tables that they lead to.
 async fn learn(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     hostgroup: u32,
     batch: &[Table],
 ) -> Result<Vec<Table>, Ending> {
@@ -115,11 +103,12 @@ async fn learn(
     // While a definition is being changed, what a server says is not certain.
     let Some(moment) = versions.moment(&Scope::of_definitions()) else { return Ok(Vec::new()) };
     let texts = batch.iter().map(|table| question(table.schema.as_deref().unwrap_or_default(), &table.name));
-    let commands: Vec<_> = texts.map(|text| (packet_of(state, text.as_bytes()), Answer::Result)).collect();
-    let replies = ask_besides(entry, state, links, flight, &commands).await?;
-    links.note_ran(state);
-    note_errors(&replies, links.connection_mut());
-    let (Sight { whose, now_ms }, mut more) = (entry.worker.sight(state, hostgroup), Vec::new());
+    let commands: Vec<_> =
+        texts.map(|text| (packet_of(&leg.state, text.as_bytes()), Answer::Result)).collect();
+    let replies = ask_besides(entry, leg, &commands).await?;
+    leg.links.note_ran(&mut leg.state);
+    note_errors(&replies, leg.links.connection_mut());
+    let (Sight { whose, now_ms }, mut more) = (entry.worker.sight(&leg.state, hostgroup), Vec::new());
     for (table, reply) in batch.iter().zip(&replies) {
         let schema = table.schema.as_deref().unwrap_or_default();
         let definition = definition(schema, reply).unwrap_or(Definition::unknown());
@@ -131,15 +120,15 @@ async fn learn(
 }
 
 /// Whether the session's server can be asked something that leaves nothing.
-fn is_free_to_ask(io: &Io, state: &SessionState, links: &Links, flight: &Flight, hostgroup: u32) -> bool {
-    hostgroup == state.here
-        && state.status.contains(StatusFlags::AUTOCOMMIT)
-        && !state.in_transaction()
-        && flight.decided.is_none()
+fn is_free_to_ask(io: &Io, leg: &Leg, hostgroup: u32) -> bool {
+    hostgroup == leg.state.here
+        && leg.state.status.contains(StatusFlags::AUTOCOMMIT)
+        && !leg.state.in_transaction()
+        && leg.flight.decided.is_none()
         && io.backlog.is_empty()
-        && links.in_use.is_some()
-        && links.pipelined.is_empty()
-        && (links.is_unpinned() || links.has_only_pins(&CODE))
+        && leg.links.in_use.is_some()
+        && leg.links.pipelined.is_empty()
+        && (leg.links.is_unpinned() || leg.links.has_only_pins(&CODE))
 }
 
 impl BookEntry {

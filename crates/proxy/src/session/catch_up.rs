@@ -88,7 +88,7 @@ impl Cx<'_> {
             counts.add(Counter::LagSkipped, skipped.try_into().unwrap_or(u64::MAX));
         }
         let reached = self.find_caught_up(kind, fresh, decided).await?;
-        if let Some(backend) = self.links.in_use.as_ref().filter(|_| fresh.gtid.is_some()) {
+        if let Some(backend) = self.leg.links.in_use.as_ref().filter(|_| fresh.gtid.is_some()) {
             backend.connection().note_synced();
         }
         Ok(reached)
@@ -103,7 +103,7 @@ impl Cx<'_> {
         }
         let limit = settings.variables.connect_timeout_server_max;
         let patience = Patience { kind, fresh, hostgroup, limit, end: Instant::now() + limit };
-        let is_bound = is_bound_to(self.state, self.links, hostgroup);
+        let is_bound = is_bound_to(&self.leg.state, &self.leg.links, hostgroup);
         let writer =
             self.entry.worker.routing.borrow().routes().pairs.writer(hostgroup).filter(|_| !is_bound);
         // Who is bound needs only the server that it has.
@@ -117,7 +117,7 @@ impl Cx<'_> {
             }
         }
         let reached = self.reach_one_with(fresh, decided).await?;
-        let Some((server, peer)) = self.links.server_at(reached, hostgroup) else { return Ok(reached) };
+        let Some((server, peer)) = self.leg.links.server_at(reached, hostgroup) else { return Ok(reached) };
         let has = |worker: &Worker| fresh.is_at_peer(&worker.shared, &server, peer);
         match writer {
             _ if has(&self.entry.worker) => Ok(reached),
@@ -134,23 +134,23 @@ impl Cx<'_> {
         let replicas_from = self.entry.worker.settings().variables.aurora_max_lag_ms_only_read_from_replicas;
         let wanted = Wanted::new(fresh, &self.entry.worker.shared, hostgroup, replicas_from);
         let reached = self.reach_wanting(wanted, decided).await?;
-        let Some((server, peer)) = self.links.server_at(reached, hostgroup) else { return Ok(reached) };
+        let Some((server, peer)) = self.leg.links.server_at(reached, hostgroup) else { return Ok(reached) };
         let shared = &self.entry.worker.shared;
         let is_first = wanted.is_first(shared, &server) && fresh.is_at_peer(shared, &server, peer);
         let is_elsewhere = look(&self.entry.worker, hostgroup, &fresh) == Look::CaughtUp;
-        if is_first || !is_elsewhere || self.links.loss(self.state) != Loss::Nothing {
+        if is_first || !is_elsewhere || self.leg.links.loss(&self.leg.state) != Loss::Nothing {
             return Ok(reached);
         }
-        leave_backend(self.entry, self.state, self.links);
+        leave_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
         self.reach_wanting(wanted, decided).await
     }
 
     /// Gets to where the command goes; among servers to choose from, those that have what it wants
     /// come first.
     async fn reach_wanting(&mut self, wanted: Wanted, decided: &mut Decided) -> Result<u32, Stop> {
-        self.flight.begin().wanted = Some(Box::new(wanted));
+        self.leg.flight.begin().wanted = Some(Box::new(wanted));
         let reached = self.reach(decided).await;
-        self.flight.begin().wanted = None;
+        self.leg.flight.begin().wanted = None;
         reached
     }
 
@@ -168,7 +168,7 @@ impl Cx<'_> {
     ) -> Result<(), Stop> {
         let Patience { kind, fresh, hostgroup, limit, end } = patience;
         let begun = Instant::now();
-        show_waiting(self.entry, self.io, self.state, self.flight);
+        show_waiting(self.entry, self.io, &self.leg.state, &self.leg.flight);
         let worker = Rc::clone(&self.entry.worker);
         let over = async {
             while !is_over(&worker) {
@@ -176,10 +176,14 @@ impl Cx<'_> {
             }
         };
         let over = pin!(timeout_at(*end, over));
-        let waited =
-            while_waiting(&self.entry.control, &mut self.io.client, self.state.identity.capabilities, over)
-                .await?;
-        self.entry.end_running(self.links);
+        let waited = while_waiting(
+            &self.entry.control,
+            &mut self.io.client,
+            self.leg.state.identity.capabilities,
+            over,
+        )
+        .await?;
+        self.entry.end_running(&self.leg.links);
         if fresh.max_lag.is_some() {
             let waited = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
             self.entry.worker.counts.note(Counter::LagDelayed);

@@ -43,7 +43,7 @@ impl Cx<'_> {
         fresh: Option<Fresh>,
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
-        note_application(&self.entry.worker, self.state, self.links, decided);
+        note_application(&self.entry.worker, &mut self.leg.state, &self.leg.links, decided);
         let reached = match fresh {
             Some(fresh) => self.reach_caught_up(kind, fresh, decided).await?,
             None => self.reach_reader(decided).await?,
@@ -59,15 +59,15 @@ impl Cx<'_> {
         decided: &mut Decided,
         reached: u32,
     ) -> Result<u32, Stop> {
-        let Some(awaited) = awaited(&self.entry.worker, self.state, self.links, decided)
+        let Some(awaited) = awaited(&self.entry.worker, &self.leg.state, &self.leg.links, decided)
             .filter(|_| reached == decided.hostgroup())
         else {
             return Ok(reached);
         };
-        if known(&self.entry.worker, self.state, self.links, &awaited) == Known::Has {
+        if known(&self.entry.worker, &self.leg.state, &self.leg.links, &awaited) == Known::Has {
             return Ok(reached);
         }
-        if may_ask_ahead(&self.entry.worker, self.io, self.state, self.links, kind, decided) {
+        if may_ask_ahead(&self.entry.worker, self.io, &self.leg.state, &self.leg.links, kind, decided) {
             decided.next = Next::Ask;
             return Ok(reached);
         }
@@ -80,8 +80,8 @@ impl Cx<'_> {
     /// get at the moment.
     async fn reach_reader(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup();
-        match writer_for(&self.entry.worker, self.state, self.links, decided)
-            .filter(|_| !is_bound_to(self.state, self.links, hostgroup))
+        match writer_for(&self.entry.worker, &self.leg.state, &self.leg.links, decided)
+            .filter(|_| !is_bound_to(&self.leg.state, &self.leg.links, hostgroup))
         {
             Some(writer) if self.entry.worker.shared.upstream.pool.is_any(hostgroup, |_| true).is_none() => {
                 self.leave_to(writer, decided).await
@@ -109,7 +109,7 @@ impl Cx<'_> {
         if reply != Reply::Lacks {
             return Ok(hostgroup);
         }
-        if is_bound_to(self.state, self.links, hostgroup) {
+        if is_bound_to(&self.leg.state, &self.leg.links, hostgroup) {
             let limit = self.entry.worker.settings().causal.wait;
             let why = "the server to which the session is bound lacks writes that it must see";
             let error = ClientError::no_backend(hostgroup, limit, &why);
@@ -123,12 +123,12 @@ impl Cx<'_> {
     /// Ends the statement if it was killed while its server was asked. Where the read runs at that
     /// server already, the connection is given up.
     pub(super) async fn end_if_killed(&mut self, kind: Kind) -> Result<(), Stop> {
-        if !killed_here(&self.entry.control, self.state.identity.capabilities, true)? {
+        if !killed_here(&self.entry.control, self.leg.state.identity.capabilities, true)? {
             return Ok(());
         }
-        if self.links.is_awaited() {
-            clean_up_behind(self.entry, self.state, self.links);
-            lose_backend(self.entry, self.state, self.links);
+        if self.leg.links.is_awaited() {
+            clean_up_behind(self.entry, &self.leg.state, &mut self.leg.links);
+            lose_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
         }
         Err(self.refuse_here(kind, &ClientError::Interrupted).await.into())
     }

@@ -24,9 +24,8 @@ use super::facts::causal::{awaited, known, note_answer, question_for};
 use super::facts::commands::may_ask_ahead;
 use super::facts::leases::{clean_up_behind, lose_backend};
 use super::facts::records::note_internal;
-use super::flight::Flight;
 use super::io::Io;
-use super::links::Links;
+use super::leg::Leg;
 use super::state::SessionState;
 use super::state::prepared::Prepared;
 use super::stop::Stop;
@@ -48,15 +47,15 @@ impl Cx<'_> {
 
     /// The same; the hostgroup of the server.
     async fn see_ahead(&mut self, kind: Kind, decided: &mut Decided) -> Result<u32, Stop> {
-        let Some(awaited) = awaited(&self.entry.worker, self.state, self.links, decided) else {
+        let Some(awaited) = awaited(&self.entry.worker, &self.leg.state, &self.leg.links, decided) else {
             return Ok(decided.hostgroup());
         };
-        if known(&self.entry.worker, self.state, self.links, &awaited) == Known::Has {
+        if known(&self.entry.worker, &self.leg.state, &self.leg.links, &awaited) == Known::Has {
             return Ok(decided.hostgroup());
         }
         let (begun, wait) = (Instant::now(), self.entry.worker.settings().causal.wait);
         let mut answer = None;
-        if may_ask_ahead(&self.entry.worker, self.io, self.state, self.links, kind, decided) {
+        if may_ask_ahead(&self.entry.worker, self.io, &self.leg.state, &self.leg.links, kind, decided) {
             answer = Some(self.send_with_question(kind, &awaited, decided).await?);
         }
         if let Some(yes) = answer.filter(|answer| *answer != Reply::Lacks) {
@@ -83,9 +82,9 @@ impl Cx<'_> {
             return Ok(());
         }
         decided.patch = None;
-        self.flight.begin().taps.set_columns(None);
+        self.leg.flight.begin().taps.set_columns(None);
         match statement_id(self.io.front()) {
-            Some(id) => close_here(self.entry, self.state, self.links, id).await,
+            Some(id) => close_here(self.entry, &mut self.leg.state, &mut self.leg.links, id).await,
             None => Ok(()),
         }
     }
@@ -98,31 +97,30 @@ impl Cx<'_> {
         awaited: &Awaited,
         decided: &mut Decided,
     ) -> Result<Reply, Stop> {
-        let Some(question) = question_for(self.state, self.links, awaited, Duration::ZERO) else {
+        let Some(question) = question_for(&self.leg.state, &self.leg.links, awaited, Duration::ZERO) else {
             return Ok(Reply::Lacks);
         };
         let wait = self.entry.worker.settings().causal.wait;
         let limit = self.entry.worker.limit_of_answer(wait);
-        let capabilities = self.state.identity.capabilities;
+        let capabilities = self.leg.state.identity.capabilities;
         let command = match &decided.patch {
             Some(patch) => patch.applied(&self.io.backlog),
             None => self.io.backlog.clone(),
         };
-        let stops = self.state.gtids.is_some();
+        let stops = self.leg.state.gtids.is_some();
         let behind = (&command[..], kind.answer(), stops);
         let begun = Instant::now();
-        let asked =
-            over_connection(self.entry, self.state, self.links, self.flight, limit, async |worker, link| {
-                ask_in_front(worker, link, capabilities, &question.query, behind).await
-            });
+        let asked = over_connection(self.entry, self.leg, limit, async |worker, link| {
+            ask_in_front(worker, link, capabilities, &question.query, behind).await
+        });
         let answer = match asked.await? {
             Ok(reply) => {
-                note_internal(&self.entry.worker, self.state, self.links, &reply);
-                note_answer(&self.entry.worker, self.state, self.links, awaited, &question, &reply)
+                note_internal(&self.entry.worker, &mut self.leg.state, &mut self.leg.links, &reply);
+                note_answer(&self.entry.worker, &self.leg.state, &self.leg.links, awaited, &question, &reply)
             }
             Err(why) => {
-                let error = give_up_unanswered(self.entry, self.state, self.links, self.flight, why)?;
-                if self.flight.internal_lost {
+                let error = give_up_unanswered(self.entry, self.leg, why)?;
+                if self.leg.flight.internal_lost {
                     return Err(self.set_up_failed(kind, &error, decided).await);
                 }
                 return Ok(Reply::Lacks);
@@ -130,7 +128,7 @@ impl Cx<'_> {
         };
         if answer == Reply::Lacks {
             let left = wait.min(limit).saturating_sub(begun.elapsed());
-            drop_read(self.entry, self.state, self.links, self.flight, left.max(CAUSAL_DROP_MIN)).await?;
+            drop_read(self.entry, self.leg, left.max(CAUSAL_DROP_MIN)).await?;
         }
         Ok(answer)
     }
@@ -138,21 +136,15 @@ impl Cx<'_> {
 
 /// Reads and drops the reply to the command that was sent. If that takes longer than this, or
 /// the reply is large, the connection is given up. What still runs there is killed.
-async fn drop_read(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-    limit: Duration,
-) -> Result<(), Ending> {
-    let dropped = over_connection(entry, state, links, flight, limit, async |worker, link| {
+async fn drop_read(entry: &BookEntry, leg: &mut Leg, limit: Duration) -> Result<(), Ending> {
+    let dropped = over_connection(entry, leg, limit, async |worker, link| {
         drain_reply(worker, link).await.ok_or("its reply cannot be dropped")
     });
     let Err(why) = dropped.await? else { return Ok(()) };
     if matches!(why, NoAnswer::Late) {
-        clean_up_behind(entry, state, links);
+        clean_up_behind(entry, &leg.state, &mut leg.links);
     }
-    lose_backend(entry, state, links);
+    lose_backend(entry, &mut leg.state, &mut leg.links);
     Ok(())
 }
 

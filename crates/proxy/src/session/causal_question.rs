@@ -39,52 +39,51 @@ impl Cx<'_> {
         decided: &mut Decided,
     ) -> Result<Reply, Stop> {
         let wait = wait.min(self.entry.worker.settings().variables.connect_timeout_server_max / 2);
-        let Some(question) = question_for(self.state, self.links, awaited, wait) else {
+        let Some(question) = question_for(&self.leg.state, &self.leg.links, awaited, wait) else {
             return Ok(Reply::Lacks);
         };
-        let is_bound = is_bound_to(self.state, self.links, decided.hostgroup());
+        let is_bound = is_bound_to(&self.leg.state, &self.leg.links, decided.hostgroup());
         match internal_query_within(
             self.entry,
-            self.state,
-            self.links,
-            self.flight,
+            self.leg,
             self.entry.worker.limit_of_answer(wait),
             std::slice::from_ref(&question.query),
         )
         .await?
         {
             Ok(replies) => Ok(replies.first().map_or(Reply::Lacks, |reply| {
-                note_answer(&self.entry.worker, self.state, self.links, awaited, &question, reply)
+                note_answer(&self.entry.worker, &self.leg.state, &self.leg.links, awaited, &question, reply)
             })),
-            Err(_) if !is_bound && !self.flight.begin().internal_lost => Ok(Reply::Lacks),
+            Err(_) if !is_bound && !self.leg.flight.begin().internal_lost => Ok(Reply::Lacks),
             Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
         }
     }
 
     /// Asks for the transaction that the reply has hidden, and tells the client the end of that.
     pub(super) async fn ask_what_was_written(&mut self) -> Result<(), Ending> {
-        let Some(end) = self.state.gtids.as_mut().and_then(|gtids| gtids.untold.take()) else {
+        let Some(end) = self.leg.state.gtids.as_mut().and_then(|gtids| gtids.untold.take()) else {
             return Ok(());
         };
-        if self.links.in_use.is_some() && !self.links.is_promised() {
-            let is_mariadb = self.links.is_mariadb();
-            self.links.note_ran(self.state);
-            let question = (packet_of(self.state, untold::question(is_mariadb).as_bytes()), Answer::Result);
-            let replies = ask_besides(self.entry, self.state, self.links, self.flight, &[question]).await?;
-            self.links.hide_last_result(self.state);
+        if self.leg.links.in_use.is_some() && !self.leg.links.is_promised() {
+            let is_mariadb = self.leg.links.is_mariadb();
+            self.leg.links.note_ran(&mut self.leg.state);
+            let question =
+                (packet_of(&self.leg.state, untold::question(is_mariadb).as_bytes()), Answer::Result);
+            let replies = ask_besides(self.entry, self.leg, &[question]).await?;
+            self.leg.links.hide_last_result(&mut self.leg.state);
             let told = replies.first().and_then(upstream::Reply::only_row);
             let told = told.map(|row| untold::told(row, is_mariadb)).unwrap_or_default();
-            let hostgroup = self.state.here;
+            let hostgroup = self.leg.state.here;
             let cluster = self.entry.worker.cluster_of(hostgroup);
             for gtid in told.iter() {
-                if let Some(gtids) = &mut self.state.gtids {
+                if let Some(gtids) = &mut self.leg.state.gtids {
                     gtids.note(hostgroup, cluster, *gtid);
                 }
             }
         }
         let sent = poll_fn(|cx| Poll::Ready(self.io.send(cx, &end))).await;
         sent.map_err(|_| Ending::ClientLeft)?;
-        flush_client(self.entry, self.io, self.state, self.links).await
+        flush_client(self.entry, self.io, &mut self.leg.state, &mut self.leg.links).await
     }
 
     /// Replaces tokens that the writer, which the command has got to, does not have, by what it
@@ -99,7 +98,7 @@ impl Cx<'_> {
         if self.entry.worker.shared.upstream.pool.configured(awaited.writer) != 1 {
             return Ok(());
         }
-        let Some((machine, opened, is_mariadb)) = self.links.asked_server() else { return Ok(()) };
+        let Some((machine, opened, is_mariadb)) = self.leg.links.asked_server() else { return Ok(()) };
         let applied = &self.entry.worker.shared.causal.applied;
         let tokens = lost::of_kind(&awaited.tokens, is_mariadb);
         if applied.has(&machine, opened, tokens.iter()) {
@@ -119,7 +118,7 @@ impl Cx<'_> {
         let row = if is_mariadb { Some(row) } else { self.ask_writer(kind, lost::EXECUTED, decided).await? };
         for token in &lacked {
             if let Some(left) = row.as_deref().and_then(|row| lost::left(token, row)) {
-                self.entry.worker.note_lost(self.state, awaited.writer, token, left);
+                self.entry.worker.note_lost(&self.leg.state, awaited.writer, token, left);
             }
         }
         Ok(())
@@ -132,8 +131,8 @@ impl Cx<'_> {
         text: &str,
         decided: &mut Decided,
     ) -> Result<Option<Vec<u8>>, Stop> {
-        let question = (query(self.state.identity.capabilities, text.as_bytes()), Answer::Result);
-        match ask_server(self.entry, self.state, self.links, self.flight, &[question]).await? {
+        let question = (query(self.leg.state.identity.capabilities, text.as_bytes()), Answer::Result);
+        match ask_server(self.entry, self.leg, &[question]).await? {
             Ok(replies) => Ok(replies.first().and_then(|reply| reply.only_row()).map(<[u8]>::to_vec)),
             Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
         }

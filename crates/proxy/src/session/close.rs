@@ -20,10 +20,14 @@ use crate::worker::Worker;
 impl Cx<'_> {
     /// Closes the statement of the command in the backlog, which has no reply, at all servers.
     pub(super) async fn close_everywhere(&mut self) -> Result<(), Ending> {
-        measure_own(self.entry, self.io, self.state, self.flight, Kind::StmtClose);
+        measure_own(self.entry, self.io, &self.leg.state, &self.leg.flight, Kind::StmtClose);
         let id = statement_id(self.io.front());
         self.skip_command().await?;
-        if let Some(id) = id { close_at_all(self.entry, self.state, self.links, id).await } else { Ok(()) }
+        if let Some(id) = id {
+            close_at_all(self.entry, &mut self.leg.state, &mut self.leg.links, id).await
+        } else {
+            Ok(())
+        }
     }
 }
 

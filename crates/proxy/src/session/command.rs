@@ -29,6 +29,7 @@ use super::flight::Flight;
 use super::in_line::needs_only_a_connection;
 use super::io::Io;
 use super::kill::note_shots;
+use super::leg::Leg;
 use super::links::Links;
 use super::phase::Phase;
 use super::pipelined::Step;
@@ -43,9 +44,9 @@ use crate::worker::Worker;
 impl Cx<'_> {
     /// The client's next command. This is where idle sessions wait.
     pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Phase, Ending>> {
-        ready!(poll_may_send(self.entry, self.io, self.state, self.links))?;
+        ready!(poll_may_send(self.entry, self.io, &mut self.leg.state, &mut self.leg.links))?;
         if self.entry.control.take_spared() {
-            note_shots(&self.entry.control, self.links.state_mut(), None);
+            note_shots(&self.entry.control, self.leg.links.state_mut(), None);
             self.make_idle();
             if self.may_keep_error() {
                 return Poll::Ready(Ok(Phase::KeepingError));
@@ -60,9 +61,9 @@ impl Cx<'_> {
                 return Poll::Ready(self.begin(cx, &input));
             }
             let Poll::Ready(read) = self.io.client.poll_read(cx, &mut scratch) else {
-                return poll_idle_backend(self.entry, self.state, self.links, cx);
+                return poll_idle_backend(self.entry, &mut self.leg.state, &mut self.leg.links, cx);
             };
-            let n = read.map_err(|error| unreadable(self.entry, self.state, &error, 1))?;
+            let n = read.map_err(|error| unreadable(self.entry, &self.leg.state, &error, 1))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
             if self.io.backlog.is_empty() && is_visible(input) {
                 return Poll::Ready(self.begin(cx, input));
@@ -73,14 +74,14 @@ impl Cx<'_> {
 
     /// Whether shards look at the next command before home does.
     fn is_for_shards(&mut self) -> bool {
-        !self.io.is_for_once && self.links.away.role.looks(&self.entry.worker)
+        !self.io.is_for_once && self.leg.links.away.role.looks(&self.entry.worker)
     }
 
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs. If
     /// not, it is in the backlog from then on.
     pub(super) fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Phase, Ending> {
         if self.is_for_shards() {
-            let command = first_command(self.entry, self.state, input)?;
+            let command = first_command(self.entry, &self.leg.state, input)?;
             if let Some(command) = command
                 && let Some(phase) = self.begin_at_shard(cx, command, input)?
             {
@@ -89,10 +90,10 @@ impl Cx<'_> {
             self.io.backlog = input.to_vec();
             return Ok(command.map_or(Phase::Refusing, |command| Phase::Sharded(command.kind)));
         }
-        be_ready(self.entry, self.state, self.links)?;
-        let command = first_command(self.entry, self.state, input)?;
+        be_ready(self.entry, &mut self.leg.state, &mut self.leg.links)?;
+        let command = first_command(self.entry, &self.leg.state, input)?;
         if let Some(command) = command
-            && (self.state.transaction.rolled_back.is_none() || !is_about_transactions(command.kind))
+            && (self.leg.state.transaction.rolled_back.is_none() || !is_about_transactions(command.kind))
         {
             if self.entry.worker.cached.knows()
                 && let Some(phase) = self.answer_known(cx, input)?
@@ -100,27 +101,25 @@ impl Cx<'_> {
                 return Ok(phase);
             }
             let mut decided = self.goes_on(command);
-            if decided.is_none() && self.flight.asks_cache() {
+            if decided.is_none() && self.leg.flight.asks_cache() {
                 match self.ask_cache(cx, command, input)? {
                     Some(phase) => return Ok(phase),
                     None => decided = self.goes_on(command),
                 }
             }
-            if decided.is_none()
-                && needs_only_a_connection(self.entry, self.state, self.links, self.flight, command.kind)
-            {
+            if decided.is_none() && needs_only_a_connection(self.entry, self.leg, command.kind) {
                 if self.get_in_line(input) {
                     return Ok(Phase::InLine);
                 }
                 decided = self.goes_on(command);
             }
-            if let Some(decided) = decided.or_else(|| {
-                reuse_at_once(&self.entry.worker, self.state, self.links, self.flight, command, input)
-            }) {
+            if let Some(decided) =
+                decided.or_else(|| reuse_at_once(&self.entry.worker, self.leg, command, input))
+            {
                 return self.forward(cx, input, decided);
             }
         }
-        leave_batch(self.entry, self.state, self.links, self.flight);
+        leave_batch(self.entry, self.leg);
         self.io.backlog = input.to_vec();
         Ok(command.map_or(Phase::Refusing, |command| Phase::Routing(command.kind)))
     }
@@ -128,105 +127,98 @@ impl Cx<'_> {
     /// Sends the command in the backlog, for which a connection was set up. If that is gone
     /// meanwhile, the command gets a route again.
     pub(super) fn poll_prepared(&mut self, cx: &mut Context<'_>, kind: Kind) -> Poll<Result<Phase, Ending>> {
-        ready!(poll_may_send(self.entry, self.io, self.state, self.links))?;
-        be_ready(self.entry, self.state, self.links)?;
+        ready!(poll_may_send(self.entry, self.io, &mut self.leg.state, &mut self.leg.links))?;
+        be_ready(self.entry, &mut self.leg.state, &mut self.leg.links)?;
         let input = std::mem::take(&mut self.io.backlog);
-        let is_rolled_back = self.state.transaction.rolled_back.is_some() && is_about_transactions(kind);
+        let is_rolled_back = self.leg.state.transaction.rolled_back.is_some() && is_about_transactions(kind);
         if !is_rolled_back
-            && Command::first(&input, self.state.identity.capabilities).is_some_and(|command| {
-                !is_own(&self.entry.worker, self.state, self.links, self.flight, command)
-            })
-            && let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take())
+            && Command::first(&input, self.leg.state.identity.capabilities)
+                .is_some_and(|command| !is_own(&self.entry.worker, self.leg, command))
+            && let Some(decided) = self.leg.flight.as_mut().and_then(|flight| flight.decided.take())
         {
-            if is_at(&self.entry.worker, self.state, self.links, &decided) {
+            if is_at(&self.entry.worker, &self.leg.state, &self.leg.links, &decided) {
                 return Poll::Ready(self.forward(cx, &input, decided));
             }
-            self.flight.begin().decided = Some(decided);
+            self.leg.flight.begin().decided = Some(decided);
         }
-        leave_batch(self.entry, self.state, self.links, self.flight);
+        leave_batch(self.entry, self.leg);
         self.io.backlog = input;
         Poll::Ready(Ok(Phase::Routing(kind)))
     }
 
     /// What was decided about a command, if all that has to be done is to forward it.
     fn goes_on(&mut self, command: Command<'_>) -> Option<Decided> {
-        if is_own(&self.entry.worker, self.state, self.links, self.flight, command) {
-            None
-        } else {
-            self.points_here(command)
-        }
+        if is_own(&self.entry.worker, self.leg, command) { None } else { self.points_here(command) }
     }
 
     /// Sends the command that `input` begins with, and those that came behind it, in one write: a
     /// client that does not wait for answers need not wait for the proxy either. What cannot go
     /// along stays in the backlog.
     fn forward(&mut self, cx: &mut Context<'_>, input: &[u8], mut decided: Decided) -> Result<Phase, Ending> {
-        let (mut sent, caps) = (0, self.state.identity.capabilities);
-        let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
+        let (mut sent, caps) = (0, self.leg.state.identity.capabilities);
+        let paused = self.leg.flight.as_mut().and_then(|flight| flight.paused.take());
         let (limits, patch) = (decided.limits(), decided.patch.take());
-        let link = self.links.connection_mut();
+        let link = self.leg.links.connection_mut();
         let (was_sent, setup) = link.map_or((false, None), |link| (link.promote(), link.take_setup()));
         // The first one that is answered is the one that runs.
         let mut runs = None;
         let mut upload = loop {
             let start = sent;
             let rest = input.get(start..).unwrap_or_default();
-            let (scanner, scanned) = scan(self.entry, self.state, rest)?;
+            let (scanner, scanned) = scan(self.entry, &self.leg.state, rest)?;
             sent += scanned.len;
             let command = Command::first(rest, caps).ok_or_else(|| broken("a command without its byte"))?;
             let goes_on = paused.as_ref().filter(|_| start == 0);
-            let measured = note_command(
-                self.entry,
-                self.state,
-                self.links,
-                self.flight,
-                (command, scanned.done),
-                &mut decided,
-                goes_on,
-            );
+            let measured = note_command(self.entry, self.leg, (command, scanned.done), &mut decided, goes_on);
             let upload = Upload { scanner, complete: scanned.done, answer: command.answer() };
             if goes_on.is_none() {
-                mirror(&self.entry.worker, self.state, self.flight, command, &upload, &decided);
+                mirror(&self.entry.worker, &self.leg.state, &mut self.leg.flight, command, &upload, &decided);
             }
             // Only the first one is shown and logged as what runs from the beginning.
             let is_behind = runs.is_some();
             if runs.is_none() && upload.answer != Answer::None {
                 runs = Some((measured, command, upload.answer));
-                note_traced(self.entry, self.state, command, &decided);
+                note_traced(self.entry, &self.leg.state, command, &decided);
             }
             let rest = input.get(sent..).unwrap_or_default();
             let next = self.next_of_pipeline(&upload, rest);
             if !was_sent {
-                self.links.expect_reply(upload.answer, self.state.gtids.is_some(), caps);
+                self.leg.links.expect_reply(upload.answer, self.leg.state.gtids.is_some(), caps);
             }
             // Most are alone.
             if upload.answer != Answer::None && (next.is_some() || is_behind) {
-                let also = is_behind.then(|| self.entry.worker.also(self.state, command, &decided));
+                let also = is_behind.then(|| self.entry.worker.also(&self.leg.state, command, &decided));
                 let statement = Sent::of(command.kind, decided.plan);
-                self.links.pipelined.push(Step { measured, also: also.unwrap_or_default(), statement });
+                self.leg.links.pipelined.push(Step { measured, also: also.unwrap_or_default(), statement });
             }
             let Some(next) = next else { break upload };
             decided = next;
         };
         if let Some((measured, command, answer)) = runs {
             upload.answer = answer;
-            begin_sent(self.entry, self.state, measured, command);
+            begin_sent(self.entry, &self.leg.state, measured, command);
         }
-        self.flight.begin_limits(self.entry, self.links, paused.as_ref(), limits, runs.is_some());
-        self.links.trace_sent(self.state);
+        self.leg.flight.begin_limits(
+            self.entry,
+            &mut self.leg.links,
+            paused.as_ref(),
+            limits,
+            runs.is_some(),
+        );
+        self.leg.links.trace_sent(&self.leg.state);
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         self.io.backlog.extend_from_slice(later);
         let patched = patch.map(|patch| patch.applied(now));
         let now = patched.as_deref().unwrap_or(now);
         if was_sent {
-            note_command_sent(&self.entry.worker, self.flight, true);
+            note_command_sent(&self.entry.worker, &mut self.leg.flight, true);
         } else {
-            send_command(&self.entry.worker, self.state, self.links, self.flight, cx, setup, now)?;
+            send_command(&self.entry.worker, self.leg, cx, setup, now)?;
         }
-        if upload.complete && self.links.is_sent() {
+        if upload.complete && self.leg.links.is_sent() {
             return Ok(self.phase_after(upload.answer, 1));
         }
-        self.flight.begin().upload = Some(Box::new(upload));
+        self.leg.flight.begin().upload = Some(Box::new(upload));
         Ok(Phase::Uploading)
     }
 
@@ -242,27 +234,27 @@ impl Cx<'_> {
     /// the session, and where there is more than one way nothing follows that has to be decided
     /// about. Where there are shards nothing follows: [`begin`](Self::begin) looks at each command.
     fn next_of_pipeline(&mut self, before: &Upload, rest: &[u8]) -> Option<Decided> {
-        let is_last =
-            self.flight.may_ask_for_file || before.answer == Answer::Endless || self.flight.is_changing();
+        let is_last = self.leg.flight.may_ask_for_file
+            || before.answer == Answer::Endless
+            || self.leg.flight.is_changing();
         if !before.complete || is_last || !is_visible(rest) || self.is_for_shards() {
             return None;
         }
         let goes_along = |next: &Command<'_>| {
-            !is_own(&self.entry.worker, self.state, self.links, self.flight, *next)
-                && next.kind.answer() != Answer::Endless
+            !is_own(&self.entry.worker, self.leg, *next) && next.kind.answer() != Answer::Endless
         };
-        let next = first_command(self.entry, self.state, rest).ok().flatten().filter(goes_along)?;
-        let next = decide_along(self.entry, self.io, self.state, self.links, next)?;
-        if before.answer == Answer::None && self.links.pipelined.is_empty() {
+        let next = first_command(self.entry, &self.leg.state, rest).ok().flatten().filter(goes_along)?;
+        let next = decide_along(self.entry, self.io, &self.leg.state, &self.leg.links, next)?;
+        if before.answer == Answer::None && self.leg.links.pipelined.is_empty() {
             return Some(next);
         }
-        if self.links.in_use.as_ref().is_some_and(|backend| !backend.connection().may_pipeline()) {
+        if self.leg.links.in_use.as_ref().is_some_and(|backend| !backend.connection().may_pipeline()) {
             return None;
         }
         let mut scanner = MessageScanner::new(0);
         let whole = scanner.scan(rest).is_ok_and(|scanned| scanned.done)
             && self.entry.worker.check_size(&scanner).is_ok();
-        (whole && !self.links.pipelined.is_full()).then_some(next)
+        (whole && !self.leg.links.pipelined.is_full()).then_some(next)
     }
 }
 
@@ -270,22 +262,20 @@ impl Cx<'_> {
 /// before if it is sent once more.
 fn note_command(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     (command, is_whole): (Command<'_>, bool),
     decided: &mut Decided,
     goes_on: Option<&Paused>,
 ) -> Measured {
-    if state.may_ask_for_file(command, is_whole, decided.plan) {
-        flight.begin().may_ask_for_file = true;
+    if leg.state.may_ask_for_file(command, is_whole, decided.plan) {
+        leg.flight.begin().may_ask_for_file = true;
     }
-    let mut measured = measure(entry, state, links, command, decided, goes_on);
+    let mut measured = measure(entry, &mut leg.state, &leg.links, command, decided, goes_on);
     if !is_whole {
         // All that is known of its length.
         measured.bytes = command.payload_len();
     }
-    note_sent(entry, state, links, flight, command, is_whole, decided);
+    note_sent(entry, leg, command, is_whole, decided);
     measured
 }
 
@@ -368,26 +358,24 @@ fn be_ready(entry: &BookEntry, state: &mut SessionState, links: &mut Links) -> R
 /// Sends `command`, behind `setup`, and with the commands of the batch.
 fn send_command(
     worker: &Worker,
-    state: &SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     cx: &mut Context<'_>,
     setup: Option<Vec<u8>>,
     command: &[u8],
 ) -> Result<(), Ending> {
-    let capabilities = state.identity.capabilities;
-    let link = in_use_mut(&mut links.in_use)?.connection_mut();
-    let goes_together = setup.is_none() && flight.batched.is_some();
+    let capabilities = leg.state.identity.capabilities;
+    let link = in_use_mut(&mut leg.links.in_use)?.connection_mut();
+    let goes_together = setup.is_none() && leg.flight.batched.is_some();
     if let Some(packets) = goes_together.then(|| link.send_batch(command, capabilities)).flatten() {
-        note_command_sent(worker, flight, true);
-        return links.send(cx, &packets);
+        note_command_sent(worker, &mut leg.flight, true);
+        return leg.links.send(cx, &packets);
     }
-    note_command_sent(worker, flight, false);
+    note_command_sent(worker, &mut leg.flight, false);
     match setup {
-        None => links.send(cx, command),
+        None => leg.links.send(cx, command),
         Some(mut packets) => {
             packets.extend_from_slice(command);
-            links.send(cx, &packets)
+            leg.links.send(cx, &packets)
         }
     }
 }

@@ -34,7 +34,8 @@ impl Cx<'_> {
     pub(super) async fn fast_forward(&mut self) -> Result<Phase, Ending> {
         loop {
             self.entry.set_slow();
-            poll_fn(|cx| poll_first_bytes(self.entry, self.io, self.state, self.links, cx)).await?;
+            poll_fn(|cx| poll_first_bytes(self.entry, self.io, &mut self.leg.state, &mut self.leg.links, cx))
+                .await?;
             if self.io.backlog == QUIT {
                 self.entry.note_goodbye();
                 self.leave_servers().await;
@@ -51,7 +52,7 @@ impl Cx<'_> {
             }
         }
         let backlog = std::mem::take(&mut self.io.backlog);
-        let backend = in_use_mut(&mut self.links.in_use)?;
+        let backend = in_use_mut(&mut self.leg.links.in_use)?;
         let sock = self.io.client.sock_mut().ok_or_else(|| broken("a tunnel without a client"))?;
         let copied =
             resume(&self.entry.worker.front, &*self.entry.control, sock, backend, backlog, Copied::Commands);
@@ -59,14 +60,14 @@ impl Cx<'_> {
         if end.said_goodbye {
             self.entry.note_goodbye();
         } else if end.owes {
-            clean_up_behind(self.entry, self.state, self.links);
+            clean_up_behind(self.entry, &self.leg.state, &mut self.leg.links);
         }
         Err(Ending::ClientLeft)
     }
 
     /// Gets to where all of the session goes: what its listener says, or its user's hostgroup.
     async fn reach_for_all(&mut self) -> Result<Result<(), AcquireError>, Ending> {
-        let account = &self.state.account;
+        let account = &self.leg.state.account;
         if account.listener.is_some_and(|listener| listener.hostgroup.is_none()) {
             let why = ClientError::ByRule(no_readers(account.default_hostgroup));
             return Ok(Err(AcquireError::Proxy(why)));

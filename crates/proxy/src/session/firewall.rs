@@ -28,16 +28,22 @@ impl Cx<'_> {
         if !is_judged || self.entry.worker.routing.borrow().routes().firewall.is_none() {
             return Ok(false);
         }
-        let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole);
+        let command = self.io.command(self.leg.state.identity.capabilities).filter(Command::is_whole);
         let Some(copied) = command.map(|command| command.copied()) else { return Ok(false) };
         let command = copied.command();
         let decided = match kind {
-            Kind::Query => {
-                judge(self.entry, self.io, self.state, self.links, (command.text(), true), None, false)
-            }
-            _ => decide_prepared(self.entry, self.io, self.state, self.links, command),
+            Kind::Query => judge(
+                self.entry,
+                self.io,
+                &self.leg.state,
+                &self.leg.links,
+                (command.text(), true),
+                None,
+                false,
+            ),
+            _ => decide_prepared(self.entry, self.io, &self.leg.state, &self.leg.links, command),
         };
-        self.entry.worker.note_ruling(self.state, command, &decided);
+        self.entry.worker.note_ruling(&self.leg.state, command, &decided);
         if let Route::Local(reply) = &decided.route
             && let Reply::Error(error) = &**reply
             && decided.screened.ruling == Ruling::Refused

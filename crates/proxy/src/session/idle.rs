@@ -16,7 +16,7 @@ use crate::state::Pin;
 impl Cx<'_> {
     /// The session waits for its client: what is not bound to it may be used by others.
     pub(super) fn make_idle(&mut self) {
-        let goes_on = !self.io.backlog.is_empty() && !self.links.is_promised();
+        let goes_on = !self.io.backlog.is_empty() && !self.leg.links.is_promised();
         self.idle_unless(goes_on);
     }
 
@@ -29,19 +29,19 @@ impl Cx<'_> {
     /// The same, unless the session `goes_on` at once.
     fn idle_unless(&mut self, goes_on: bool) {
         let is_awaited = |backend: &Backend| backend.connection().is_awaited();
-        if self.links.in_use.as_ref().is_none_or(is_awaited) || self.flight.decided.is_some() {
+        if self.leg.links.in_use.as_ref().is_none_or(is_awaited) || self.leg.flight.decided.is_some() {
             return;
         }
-        self.links.note_ran(self.state);
-        let hostgroup = self.state.here;
-        if !self.links.away.others.is_empty() {
-            make_others_idle(self.entry, self.state, self.links);
+        self.leg.links.note_ran(&mut self.leg.state);
+        let hostgroup = self.leg.state.here;
+        if !self.leg.links.away.others.is_empty() {
+            make_others_idle(self.entry, &self.leg.state, &mut self.leg.links);
         }
-        let may_be_hit = self.links.connection().is_some_and(|link| link.state().may_be_hit);
-        if !shares(self.entry, self.state, hostgroup) || may_be_hit && self.links.is_promised() {
-            return break_promise(self.entry, self.state, self.links);
+        let may_be_hit = self.leg.links.connection().is_some_and(|link| link.state().may_be_hit);
+        if !shares(self.entry, &self.leg.state, hostgroup) || may_be_hit && self.leg.links.is_promised() {
+            return break_promise(self.entry, &mut self.leg.state, &mut self.leg.links);
         }
-        let pin = self.links.pin(self.state);
+        let pin = self.leg.links.pin(&self.leg.state);
         // Hidden code that began before an error is asked about behind it.
         let is_for_error = pin == Some(Pin::Warnings) || pin.is_some() && self.may_keep_error();
         self.entry
@@ -50,11 +50,11 @@ impl Cx<'_> {
         if is_for_error {
             self.entry.worker.look_in(SWEEP_INTERVAL);
         }
-        if pin.is_some() || goes_on || !self.links.is_as_it_seems(self.state) {
-            return break_promise(self.entry, self.state, self.links);
+        if pin.is_some() || goes_on || !self.leg.links.is_as_it_seems(&self.leg.state) {
+            return break_promise(self.entry, &mut self.leg.state, &mut self.leg.links);
         }
-        if let Some(backend) = self.links.in_use.take() {
-            make_one_idle(self.entry, self.state, self.links, backend);
+        if let Some(backend) = self.leg.links.in_use.take() {
+            make_one_idle(self.entry, &self.leg.state, &mut self.leg.links, backend);
         }
     }
 }

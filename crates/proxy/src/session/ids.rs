@@ -16,17 +16,16 @@ use crate::worker::Worker;
 impl Cx<'_> {
     /// Whether the proxy deals with the command in the backlog itself, or may have to.
     pub(super) fn is_ours(&self) -> bool {
-        let command = self.io.command(self.state.identity.capabilities);
-        command.is_none_or(|command| {
-            look(&self.entry.worker, self.state, self.links, self.flight, command) != Look::Plain
-        })
+        let command = self.io.command(self.leg.state.identity.capabilities);
+        command.is_none_or(|command| look(&self.entry.worker, self.leg, command) != Look::Plain)
     }
 
     /// Deals with such a command, which is in the backlog.
     pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
-        let look = self.io.command(self.state.identity.capabilities).map_or(Look::Cut, |command| {
-            look(&self.entry.worker, self.state, self.links, self.flight, command)
-        });
+        let look = self
+            .io
+            .command(self.leg.state.identity.capabilities)
+            .map_or(Look::Cut, |command| look(&self.entry.worker, self.leg, command));
         let is_judged = matches!(look, Look::Ours(Own::Kill(_) | Own::KillByVariable));
         if is_judged && self.refuse_own(kind).await? {
             return Ok(());
@@ -36,7 +35,7 @@ impl Cx<'_> {
             Look::Ours(Own::KillAndMore) => self.kill_in_front().await,
             Look::Ours(Own::KillByVariable) => self.kill_by_variable(kind).await,
             Look::Ours(Own::KillExecuted) => {
-                spell_kill(self.entry, self.io, self.state);
+                spell_kill(self.entry, self.io, &mut self.leg.state);
                 Ok(())
             }
             Look::Ours(Own::Ask(ask)) => self.tell(kind, ask).await,
@@ -51,16 +50,17 @@ impl Cx<'_> {
     /// Puts threads in the place of sessions into the command in the backlog, which then is like
     /// any other.
     async fn name_threads(&mut self) -> Result<(), Ending> {
-        if self.links.in_use.is_none() {
-            let session = self.links.session(self.state);
-            let hostgroup = session.transaction.unwrap_or(self.state.account.hostgroup());
+        if self.leg.links.in_use.is_none() {
+            let session = self.leg.links.session(&self.leg.state);
+            let hostgroup = session.transaction.unwrap_or(self.leg.state.account.hostgroup());
             if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
                 return self.refuse_unserved(why).await;
             }
         }
-        let command = self.io.command(self.state.identity.capabilities).filter(Command::is_whole);
-        let named = command
-            .and_then(|all| Some((all.payload().len(), self.links.with_threads(&self.entry.worker, all)?)));
+        let command = self.io.command(self.leg.state.identity.capabilities).filter(Command::is_whole);
+        let named = command.and_then(|all| {
+            Some((all.payload().len(), self.leg.links.with_threads(&self.entry.worker, all)?))
+        });
         if let Some((len, named)) = named {
             self.io.splice_front(0..len, &named);
         }

@@ -18,10 +18,8 @@ use super::facts::commands::batchable;
 use super::facts::orders::killed_here;
 use super::facts::places::{has_to_wait, shares, take_found};
 use super::facts::shown::show_waiting_since;
-use super::flight::Flight;
-use super::links::Links;
+use super::leg::Leg;
 use super::phase::Phase;
-use super::state::SessionState;
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::sock::Input;
@@ -32,16 +30,16 @@ impl Cx<'_> {
     /// for one, in the backlog. If not, the connection is there, or the search is over that
     /// [`borrow_backend`](Self::borrow_backend) goes on with.
     pub(super) fn get_in_line(&mut self, input: &[u8]) -> bool {
-        let (worker, hostgroup) = (Rc::clone(&self.entry.worker.upstream), self.state.here);
+        let (worker, hostgroup) = (Rc::clone(&self.entry.worker.upstream), self.leg.state.here);
         let now @ (began, uptime) = worker.shared.now();
-        let asker = self.links.asker(self.state, self.flight.ahead);
+        let asker = self.leg.links.asker(&self.leg.state, self.leg.flight.ahead);
         // If another hostgroup may do it as well, servers that do not work are not waited for.
-        let full = self.state.full(hostgroup, self.flight.decided.as_ref());
-        let whom = Whom { asker: Some(&asker), ..Whom::of(&self.state.identity.account.user) };
+        let full = self.leg.state.full(hostgroup, self.leg.flight.decided.as_ref());
+        let whom = Whom { asker: Some(&asker), ..Whom::of(&self.leg.state.identity.account.user) };
         let line = match take(&worker, hostgroup, uptime, |_| false, full, &whom) {
             Some(Place::Spare(entry)) => match take_at_once(&worker, hostgroup, entry, &asker) {
                 Ok(found) => {
-                    take_found(&self.entry.control, self.state, self.links, found);
+                    take_found(&self.entry.control, &mut self.leg.state, &mut self.leg.links, found);
                     return false;
                 }
                 Err(place) => InLine::over(&worker, hostgroup, began, place),
@@ -49,16 +47,16 @@ impl Cx<'_> {
             Some(place) => InLine::over(&worker, hostgroup, began, place),
             None => {
                 let deadline = began + worker.settings().variables.connect_timeout_server_max;
-                let batchable = batchable(&self.entry.worker, self.state, self.links, self.flight, input);
-                let asker = self.links.asker(self.state, self.flight.ahead);
+                let batchable = batchable(&self.entry.worker, self.leg, input);
+                let asker = self.leg.links.asker(&self.leg.state, self.leg.flight.ahead);
                 InLine::stand(&worker, hostgroup, now, (began, deadline), &asker, batchable)
             }
         };
         let is_waiting = line.is_waiting();
-        self.flight.begin().in_line = Some(Box::new(line));
+        self.leg.flight.begin().in_line = Some(Box::new(line));
         if is_waiting {
             self.io.backlog = input.to_vec();
-            show_waiting_since(self.entry, self.io, self.state, self.flight, began);
+            show_waiting_since(self.entry, self.io, &self.leg.state, &self.leg.flight, began);
         }
         is_waiting
     }
@@ -69,10 +67,10 @@ impl Cx<'_> {
     }
 
     fn poll_in_line(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        let Some(line) = self.flight.as_mut().and_then(|flight| flight.in_line.as_mut()) else {
+        let Some(line) = self.leg.flight.as_mut().and_then(|flight| flight.in_line.as_mut()) else {
             return Poll::Ready(Ok(()));
         };
-        if killed_here(&self.entry.control, self.state.identity.capabilities, true)? {
+        if killed_here(&self.entry.control, self.leg.state.identity.capabilities, true)? {
             line.is_killed = true;
             return Poll::Ready(Ok(()));
         }
@@ -89,14 +87,14 @@ impl Cx<'_> {
             line.set_came(place);
             return Poll::Ready(Err(Ending::ClientLeft));
         }
-        match take_handed(&self.entry.worker, self.state, self.links, self.flight, place) {
+        match take_handed(&self.entry.worker, self.leg, place) {
             Ok(found) => {
-                self.flight.begin().in_line = None;
-                self.entry.end_running(self.links);
-                take_found(&self.entry.control, self.state, self.links, found);
+                self.leg.flight.begin().in_line = None;
+                self.entry.end_running(&self.leg.links);
+                take_found(&self.entry.control, &mut self.leg.state, &mut self.leg.links, found);
             }
             Err(place) => {
-                if let Some(line) = &mut self.flight.begin().in_line {
+                if let Some(line) = &mut self.leg.flight.begin().in_line {
                     line.set_came(place);
                 }
             }
@@ -107,47 +105,35 @@ impl Cx<'_> {
 
 /// Whether there is nothing to be done for the command that was decided about but to get a
 /// connection, which other sessions may have.
-pub(super) fn needs_only_a_connection(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
-    flight: &Flight,
-    kind: Kind,
-) -> bool {
-    let (state, user) = (state, &state.identity.account.user);
-    let Some(decided) = flight.decided.as_ref().filter(|_| links.in_use.is_none()) else {
+pub(super) fn needs_only_a_connection(entry: &BookEntry, leg: &Leg, kind: Kind) -> bool {
+    let (_state, user) = (&leg.state, &leg.state.identity.account.user);
+    let Some(decided) = leg.flight.decided.as_ref().filter(|_| leg.links.in_use.is_none()) else {
         return false;
     };
     matches!(kind, Kind::Query | Kind::StmtExecute)
         // With a place in line it was here before.
-        && flight.in_line.is_none()
+        && leg.flight.in_line.is_none()
         && !decided.is_cached()
-        && decided.target() == Some(state.here)
+        && decided.target() == Some(leg.state.here)
         && decided.patch.is_none()
         // What was brought to a connection that is gone has to be brought to the next one.
         && matches!(decided.next, Next::Turn | Next::SetUp)
         && decided.lost == 0
         && !decided.orders.as_ref().is_some_and(|orders| orders.come_first())
-        && !has_to_wait(&entry.worker, state, kind)
-        && flight.paused.is_none()
-        && state.trace.is_none()
-        && flight.wanted.is_none()
-        && !state.begins_later()
-        && has_to_see(&entry.worker, state, links, decided).is_none()
-        && !awaits_writes(&entry.worker, state, links, decided)
+        && !has_to_wait(&entry.worker, &leg.state, kind)
+        && leg.flight.paused.is_none()
+        && leg.state.trace.is_none()
+        && leg.flight.wanted.is_none()
+        && !leg.state.begins_later()
+        && has_to_see(&entry.worker, &leg.state, &leg.links, decided).is_none()
+        && !awaits_writes(&entry.worker, &leg.state, &leg.links, decided)
         && !user.backends().is_limited()
-        && shares(entry, state, decided.hostgroup())
+        && shares(entry, &leg.state, decided.hostgroup())
 }
 
 /// Takes what has come of waiting, if nothing more has to be done for that.
-fn take_handed(
-    worker: &Worker,
-    state: &SessionState,
-    links: &Links,
-    flight: &Flight,
-    place: Place,
-) -> Result<Found, Place> {
+fn take_handed(worker: &Worker, leg: &Leg, place: Place) -> Result<Found, Place> {
     let Place::Spare(entry) = place else { return Err(place) };
-    let asker = links.asker(state, flight.ahead);
-    take_at_once(&worker.upstream, state.here, entry, &asker)
+    let asker = leg.links.asker(&leg.state, leg.flight.ahead);
+    take_at_once(&worker.upstream, leg.state.here, entry, &asker)
 }

@@ -21,10 +21,10 @@ use crate::worker::Worker;
 impl Cx<'_> {
     /// Tells the client why the statement in the backlog is not sent, and that the session is over.
     pub(super) async fn refuse_injected(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
-        begin_own(self.entry, self.io, self.state, self.flight, kind);
+        begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, kind);
         let seq = self.skip_command().await?;
-        self.entry.answered_here(self.links, error.code());
-        Err(told(self.entry, self.state, error, seq))
+        self.entry.answered_here(&self.leg.links, error.code());
+        Err(told(self.entry, &self.leg.state, error, seq))
     }
 }
 

@@ -17,7 +17,7 @@ use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_besides, ask_server, packet_of};
 use super::facts::sharing::{is_left_to_itself, may_leave_diagnostics};
-use super::flight::Flight;
+use super::leg::Leg;
 use super::links::Links;
 use super::retold::KeptError;
 use super::state::SessionState;
@@ -75,89 +75,75 @@ impl Cx<'_> {
     /// Whether the last error alone binds the session, which waits for its client, to its
     /// connection; or, besides, code that its server is asked about once the error is kept.
     pub(super) fn may_keep_error(&self) -> bool {
-        self.state.kept_error().is_some()
+        self.leg.state.kept_error().is_some()
             && self.io.backlog.is_empty()
-            && (may_leave_diagnostics(self.entry, self.state, self.links)
-                || self.may_judge_behind_error() && is_left_to_itself(self.entry, self.state, self.links))
+            && (may_leave_diagnostics(self.entry, &self.leg.state, &self.leg.links)
+                || self.may_judge_behind_error()
+                    && is_left_to_itself(self.entry, &self.leg.state, &self.leg.links))
     }
 
     /// Answers the command in the backlog with an error of the proxy's own, of which the client may
     /// ask as of a server's.
     pub(super) async fn refuse_and_keep(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
         self.refuse_here(kind, error).await?;
-        self.links.keep_own_error(self.state, error);
+        self.leg.links.keep_own_error(&mut self.leg.state, error);
         Ok(())
     }
 }
 
 /// The next statement runs elsewhere and does not ask about the one before. Servers that clear
 /// the diagnostics area with each statement have nothing to say of it then.
-pub(super) async fn leave_diagnostics(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) -> Result<(), Ending> {
-    let dialect = links.in_use.as_ref().and_then(|backend| backend.connection().dialect());
+pub(super) async fn leave_diagnostics(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    let dialect = leg.links.in_use.as_ref().and_then(|backend| backend.connection().dialect());
     if dialect.is_some_and(sql::Dialect::clears_diagnostics) {
-        state.errors = None;
-        links.release_diagnostics();
+        leg.state.errors = None;
+        leg.links.release_diagnostics();
         return Ok(());
     }
-    if state.kept_error().is_some() { keep_error(entry, state, links, flight).await } else { Ok(()) }
+    if leg.state.kept_error().is_some() { keep_error(entry, leg).await } else { Ok(()) }
 }
 
 /// Keeps the last error without the connection, if it is all that the server has to say.
-pub(super) async fn keep_error(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) -> Result<(), Ending> {
-    if state.has_released_error() {
+pub(super) async fn keep_error(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    if leg.state.has_released_error() {
         // It is of a later statement than all that is left to say over this connection.
-        links.release_diagnostics();
+        leg.links.release_diagnostics();
         return Ok(());
     }
-    links.note_ran(state);
-    let question = (packet_of(state, QUESTION), Answer::Result);
+    leg.links.note_ran(&mut leg.state);
+    let question = (packet_of(&leg.state, QUESTION), Answer::Result);
     // If that fails, the client hears of it with its next statement.
-    let replies = ask_server(entry, state, links, flight, &[question]).await?.unwrap_or_default();
-    links.hide_last_result(state);
-    let Some(mut error) = state.take_kept_error() else { return Ok(()) };
+    let replies = ask_server(entry, leg, &[question]).await?.unwrap_or_default();
+    leg.links.hide_last_result(&mut leg.state);
+    let Some(mut error) = leg.state.take_kept_error() else { return Ok(()) };
     if replies.first().is_some_and(Reply::is_empty) {
         // A later statement has taken it away, of which it was not certain that it has tables.
-        state.errors = None;
-        links.release_diagnostics();
+        leg.state.errors = None;
+        leg.links.release_diagnostics();
         return Ok(());
     }
     if replies.first().is_some_and(|reply| error.is_all_in(reply)) {
         error.is_released = true;
-        state.errors.get_or_insert_default().kept = Some(error);
-        links.release_diagnostics();
+        leg.state.errors.get_or_insert_default().kept = Some(error);
+        leg.links.release_diagnostics();
     }
     Ok(())
 }
 
 /// Has the backend in use tell the last error again, which it was released from.
-pub(super) async fn tell_error_again(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) -> Result<(), Ending> {
-    let Some(mut error) = state.take_kept_error() else { return Ok(()) };
-    let (signal, status) = ((packet_of(state, &error.signal), Answer::Result), state.status);
-    let replies = ask_besides(entry, state, links, flight, &[signal]).await?;
-    links.hide_last_result(state);
-    let Some(backend) = links.in_use.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };
+pub(super) async fn tell_error_again(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    let Some(mut error) = leg.state.take_kept_error() else { return Ok(()) };
+    let (signal, status) = ((packet_of(&leg.state, &error.signal), Answer::Result), leg.state.status);
+    let replies = ask_besides(entry, leg, &[signal]).await?;
+    leg.links.hide_last_result(&mut leg.state);
+    let Some(backend) = leg.links.in_use.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };
     let link = backend.connection_mut();
     link.set_own_warnings(false);
     // An error that is told so ends no transaction.
-    (state.status, link.state_mut().status) = (status, status);
+    (leg.state.status, link.state_mut().status) = (status, status);
     link.state_mut().pins.note(Mark::begin(Pin::Warnings));
     error.is_released = false;
-    state.errors.get_or_insert_default().kept = Some(error);
+    leg.state.errors.get_or_insert_default().kept = Some(error);
     Ok(())
 }
 

@@ -30,29 +30,38 @@ impl Cx<'_> {
     /// Runs a KILL of this client, whose command is in the backlog.
     pub(super) async fn run_kill(&mut self, kill: Kill) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
-        if kill.id == u64::from(self.state.identity.connection_id) {
-            return kill_self(self.entry, self.io, self.state, self.links, kill.what, seq).await;
+        if kill.id == u64::from(self.leg.state.identity.connection_id) {
+            return kill_self(self.entry, self.io, &mut self.leg.state, &mut self.leg.links, kill.what, seq)
+                .await;
         }
-        match kill_other(self.entry, self.io, self.state, kill).await? {
+        match kill_other(self.entry, self.io, &self.leg.state, kill).await? {
             Verdict::Done => {
-                let ok = ok(self.state.identity.capabilities, self.state.status);
-                reply(self.entry, self.io, self.state, seq, &ok).await
+                let ok = ok(self.leg.state.identity.capabilities, self.leg.state.status);
+                reply(self.entry, self.io, &mut self.leg.state, seq, &ok).await
             }
             Verdict::Unknown => {
-                reply_error(self.entry, self.io, self.state, seq, &ClientError::UnknownThread { id: kill.id })
-                    .await
+                reply_error(
+                    self.entry,
+                    self.io,
+                    &mut self.leg.state,
+                    seq,
+                    &ClientError::UnknownThread { id: kill.id },
+                )
+                .await
             }
-            Verdict::Failed(error) => reply_error(self.entry, self.io, self.state, seq, &error).await,
-            Verdict::Refused(payload) => reply(self.entry, self.io, self.state, seq, &payload).await,
+            Verdict::Failed(error) => {
+                reply_error(self.entry, self.io, &mut self.leg.state, seq, &error).await
+            }
+            Verdict::Refused(payload) => reply(self.entry, self.io, &mut self.leg.state, seq, &payload).await,
         }
     }
 
     /// The same for one that is counted, and shown meanwhile.
     pub(super) async fn kill_here(&mut self, kind: Kind, kill: Kill) -> Result<(), Ending> {
-        let measured = measure_own(self.entry, self.io, self.state, self.flight, kind);
+        let measured = measure_own(self.entry, self.io, &self.leg.state, &self.leg.flight, kind);
         self.entry.begin_running(measured, &[]);
         self.run_kill(kill).await?;
-        self.entry.answered_here(self.links, 0);
+        self.entry.answered_here(&self.leg.links, 0);
         Ok(())
     }
 }

@@ -28,17 +28,17 @@ impl Cx<'_> {
     /// Asks the session's server for the user variable that the KILL in the backlog names, and
     /// carries it out. What names no session of the proxy is for the server.
     pub(super) async fn kill_by_variable(&mut self, kind: Kind) -> Result<(), Ending> {
-        let session = self.links.session(self.state);
-        let hostgroup = session.transaction.unwrap_or(self.state.account.hostgroup());
+        let session = self.leg.links.session(&self.leg.state);
+        let hostgroup = session.transaction.unwrap_or(self.leg.state.account.hostgroup());
         if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
             return self.refuse_unserved(why).await;
         }
-        let text = self.io.text_in_backlog(self.state).map(<[u8]>::to_vec).unwrap_or_default();
+        let text = self.io.text_in_backlog(&self.leg.state).map(<[u8]>::to_vec).unwrap_or_default();
         let Some(form) = kill::parse(&text) else { return Ok(()) };
         let Target::Variable(name) = form.target else { return Ok(()) };
-        self.links.hide_last_result(self.state);
-        let question = (packet_of(self.state, &[b"SELECT @", name].concat()), Answer::Result);
-        let replies = match ask_server(self.entry, self.state, self.links, self.flight, &[question]).await? {
+        self.leg.links.hide_last_result(&mut self.leg.state);
+        let question = (packet_of(&self.leg.state, &[b"SELECT @", name].concat()), Answer::Result);
+        let replies = match ask_server(self.entry, self.leg, &[question]).await? {
             Ok(replies) => replies,
             Err(error) => return self.refuse_here(kind, &error).await,
         };
@@ -48,14 +48,14 @@ impl Cx<'_> {
             return self.kill_here(kind, kill).await;
         }
         // In parentheses it is not asked about again.
-        self.io.say_instead(self.state, &form.text_by(&[b"(@", name, b")"].concat()));
+        self.io.say_instead(&self.leg.state, &form.text_by(&[b"(@", name, b")"].concat()));
         Ok(())
     }
 
     /// Carries out the KILLs that the text in the backlog begins with, each of which names a
     /// session of the proxy. In their places the server gets what has come of them.
     pub(super) async fn kill_in_front(&mut self) -> Result<(), Ending> {
-        let text = self.io.text_in_backlog(self.state).map(<[u8]>::to_vec).unwrap_or_default();
+        let text = self.io.text_in_backlog(&self.leg.state).map(<[u8]>::to_vec).unwrap_or_default();
         let (mut rest, mut instead) = (&text[..], Vec::new());
         loop {
             let (form, behind) = match kill::in_front(rest) {
@@ -66,11 +66,11 @@ impl Cx<'_> {
                 },
             };
             let Some(kill) = form.of_a_session() else { break };
-            if kill.id == u64::from(self.state.identity.connection_id) {
+            if kill.id == u64::from(self.leg.state.identity.connection_id) {
                 // It ends here with an error, so nothing behind it runs.
                 return self.run_kill(kill).await;
             }
-            let outcome = outcome_as_text(self.entry, self.io, self.state, kill).await?;
+            let outcome = outcome_as_text(self.entry, self.io, &self.leg.state, kill).await?;
             rest = behind;
             instead.extend_from_slice(&outcome);
             if !rest.is_empty() {
@@ -78,7 +78,7 @@ impl Cx<'_> {
             }
         }
         instead.extend_from_slice(rest);
-        self.io.say_instead(self.state, &instead);
+        self.io.say_instead(&self.leg.state, &instead);
         Ok(())
     }
 }

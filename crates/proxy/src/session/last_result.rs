@@ -79,31 +79,31 @@ impl Cx<'_> {
     /// Puts what the command in the backlog asks for into it, if that is how many rows there were.
     /// Of warnings there are none: they would have kept the connection.
     pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
-        let has_strange = self.links.has_own_warnings() && !self.links.has_warnings();
-        if self.state.has_released_error() {
-            tell_error_again(self.entry, self.state, self.links, self.flight).await?;
+        let has_strange = self.leg.links.has_own_warnings() && !self.leg.links.has_warnings();
+        if self.leg.state.has_released_error() {
+            tell_error_again(self.entry, self.leg).await?;
         } else if has_strange {
-            forget_warnings(self.entry, self.state, self.links, self.flight).await?;
+            forget_warnings(self.entry, self.leg).await?;
         }
-        if self.links.in_use.is_none() {
+        if self.leg.links.in_use.is_none() {
             return Ok(());
         }
         let told = match kind {
             Kind::Query => {
                 self.complete_front().await?;
-                let text = self.io.text_in_backlog(self.state).unwrap_or_default();
-                with_numbers(text, self.links.unknown_here(self.state))
+                let text = self.io.text_in_backlog(&self.leg.state).unwrap_or_default();
+                with_numbers(text, self.leg.links.unknown_here(&self.leg.state))
             }
             // It is told when it is prepared.
             Kind::StmtExecute => None,
             _ => return Ok(()),
         };
         match told {
-            Some(text) => self.io.rewrite(self.state, &text),
-            None if has_strange || self.links.has_warnings() => {}
+            Some(text) => self.io.rewrite(&self.leg.state, &text),
+            None if has_strange || self.leg.links.has_warnings() => {}
             // They belong to the connection over which the statement before ran.
-            None if self.links.unknown_here(self.state).changed.is_some() => {
-                forget_warnings(self.entry, self.state, self.links, self.flight).await?;
+            None if self.leg.links.unknown_here(&self.leg.state).changed.is_some() => {
+                forget_warnings(self.entry, self.leg).await?;
             }
             None => {}
         }
@@ -112,14 +112,15 @@ impl Cx<'_> {
 
     /// Makes `LAST_INSERT_ID()` at the backend in use what it is to the session.
     pub(super) async fn bring_last_id(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        until_told(&self.entry.worker, self.state).await;
-        if self.links.has_last_id(self.state) {
+        until_told(&self.entry.worker, &self.leg.state).await;
+        if self.leg.links.has_last_id(&self.leg.state) {
             return Ok(());
         }
-        let id = self.state.last.results.last_id().known();
+        let id = self.leg.state.last.results.last_id().known();
         // At MySQL anything else would hide how many rows were found.
-        let set = (packet_of(self.state, format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
-        let replies = match ask_server(self.entry, self.state, self.links, self.flight, &[set]).await? {
+        let set =
+            (packet_of(&self.leg.state, format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
+        let replies = match ask_server(self.entry, self.leg, &[set]).await? {
             Ok(replies) => replies,
             Err(error) => return Err(self.set_up_failed(kind, &error, decided).await),
         };
@@ -127,11 +128,11 @@ impl Cx<'_> {
             let payload = refusal.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
             return Err(self.answer_here(kind, &payload).await.into());
         }
-        self.state.last.results.set_last_id(LastId::Is(id));
+        self.leg.state.last.results.set_last_id(LastId::Is(id));
         // That has hidden how many rows the statement before had.
-        self.links.note_ran(self.state);
-        self.state.last.hide_changed();
-        if let Some(link) = self.links.connection_mut() {
+        self.leg.links.note_ran(&mut self.leg.state);
+        self.leg.state.last.hide_changed();
+        if let Some(link) = self.leg.links.connection_mut() {
             link.set_last_id(Some(id));
         }
         Ok(())

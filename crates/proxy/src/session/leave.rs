@@ -14,9 +14,9 @@ impl Cx<'_> {
         self.io.backlog.clear();
         self.make_idle();
         // What a full socket does not take now is not worth waiting for.
-        if self.links.in_use.is_some() {
-            let _ = poll_fn(|cx| Poll::Ready(self.links.send(cx, &QUIT))).await;
+        if self.leg.links.in_use.is_some() {
+            let _ = poll_fn(|cx| Poll::Ready(self.leg.links.send(cx, &QUIT))).await;
         }
-        self.links.part_with_others();
+        self.leg.links.part_with_others();
     }
 }

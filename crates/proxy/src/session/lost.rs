@@ -28,6 +28,7 @@ use super::facts::places::go_on;
 use super::facts::replies::{flush_client, reply, reply_error, reply_stale};
 use super::flight::Flight;
 use super::io::Io;
+use super::leg::Leg;
 use super::links::Links;
 use super::state::SessionState;
 use crate::control::Control;
@@ -44,15 +45,17 @@ impl Cx<'_> {
         match kind {
             Kind::Query | Kind::StmtExecute => self.complete_front().await?,
             Kind::Quit | Kind::ChangeUser | Kind::ResetConnection => {
-                self.state.transaction.rolled_back = None;
+                self.leg.state.transaction.rolled_back = None;
                 return Ok(false);
             }
             _ if !is_about_transactions(kind) => return Ok(false),
             _ => {}
         }
-        let error = self.state.transaction.rolled_back.take();
-        let Some(error) = error.filter(|_| !self.io.rolls_back(self.state, kind)) else { return Ok(false) };
-        self.io.keep_types(self.state);
+        let error = self.leg.state.transaction.rolled_back.take();
+        let Some(error) = error.filter(|_| !self.io.rolls_back(&self.leg.state, kind)) else {
+            return Ok(false);
+        };
+        self.io.keep_types(&mut self.leg.state);
         self.refuse_here(kind, &error).await?;
         Ok(true)
     }
@@ -61,65 +64,70 @@ impl Cx<'_> {
     /// seen nothing, and is lost. The answer begins with sequence id `seq`. Commands that were sent
     /// behind it are lost, too.
     pub(super) async fn outlive(&mut self, gone: Gone, seq: u8) -> Result<(), Ending> {
-        let backend = in_use(self.links.in_use.as_ref())?;
+        let backend = in_use(self.leg.links.in_use.as_ref())?;
         let server = backend.server().endpoint().clone();
-        let is_off = note_lost(self.entry, self.state, gone);
-        let loss @ (Loss::Nothing | Loss::Transaction) = self.links.loss(self.state) else {
+        let is_off = note_lost(self.entry, &mut self.leg.state, gone);
+        let loss @ (Loss::Nothing | Loss::Transaction) = self.leg.links.loss(&self.leg.state) else {
             let error = match gone {
                 Gone::Closed | Gone::Refused | Gone::NotOnly => ClientError::server_lost(&server),
                 Gone::Off(off) => ClientError::server_off(&server, off),
             };
-            let ending = told(self.entry, self.state, &error, seq);
+            let ending = told(self.entry, &self.leg.state, &error, seq);
             if is_off {
-                leave_nothing_running(self.entry, self.state, self.links);
+                leave_nothing_running(self.entry, &self.leg.state, &mut self.leg.links);
             }
             return Err(ending);
         };
-        flush_client(self.entry, self.io, self.state, self.links).await?;
-        let (unanswered, refused) = (
-            sent(&self.entry.control, self.state, self.links, self.flight).unanswered(),
-            self.flight.begin().refusal.take(),
-        );
+        flush_client(self.entry, self.io, &mut self.leg.state, &mut self.leg.links).await?;
+        let (unanswered, refused) =
+            (sent(&self.entry.control, self.leg).unanswered(), self.leg.flight.begin().refusal.take());
         let refusal = refused.map(|refused| refused.0);
         let (kind, again) = (
             self.entry.control.running.kind(),
-            again(self.entry, self.state, self.flight, unanswered, refusal.as_deref()),
+            again(self.entry, &self.leg.state, &self.leg.flight, unanswered, refusal.as_deref()),
         );
         let (command, outcome) = (kind.map_or("", Kind::name), unanswered.name());
         let error = refusal.as_deref().and_then(error_text).unwrap_or_default();
         tracing::info!(%server, %gone, command, outcome, error, again = again.is_some(), "a server is lost while it owes an answer");
         if is_off {
-            leave_nothing_running(self.entry, self.state, self.links);
+            leave_nothing_running(self.entry, &self.leg.state, &mut self.leg.links);
         }
         let error = error_of(unanswered, &server, gone);
         let is_final = again.is_none() && refusal.is_none() && seq == 1;
-        let stale = is_final
-            .then(|| stale_instead_of(self.entry, self.state, self.links, self.flight, &error))
-            .flatten();
-        lose_backend(self.entry, self.state, self.links);
-        self.flight.begin().forget_sent();
-        self.state.last.ran = Ran::default();
+        let stale = is_final.then(|| stale_instead_of(self.entry, self.leg, &error)).flatten();
+        lose_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
+        self.leg.flight.begin().forget_sent();
+        self.leg.state.last.ran = Ran::default();
         if let Some(stale) = stale {
-            return reply_stale(self.entry, self.io, self.state, self.links, stale).await;
+            return reply_stale(self.entry, self.io, &mut self.leg.state, &mut self.leg.links, stale).await;
         }
         if let Some(command) = again {
-            let counts = refusal.is_none() && !self.flight.is_together();
-            let flight = self.flight.begin();
+            let counts = refusal.is_none() && !self.leg.flight.is_together();
+            let flight = self.leg.flight.begin();
             flight.tries = flight.tries.saturating_add(u16::from(counts));
-            send_once_more(&self.entry.control, self.io, self.flight, command);
+            send_once_more(&self.entry.control, self.io, &mut self.leg.flight, command);
             return Ok(());
         }
         let loses_nothing = loss == Loss::Nothing && unanswered != Unanswered::RolledBack;
-        if kind == Some(Kind::Ping) && self.links.pipelined.is_empty() && loses_nothing {
+        if kind == Some(Kind::Ping) && self.leg.links.pipelined.is_empty() && loses_nothing {
             // The proxy itself is alive.
-            let ok = ok(self.state.identity.capabilities, self.state.status);
-            reply(self.entry, self.io, self.state, seq, &ok).await?;
-            self.entry.answered_here(self.links, 0);
+            let ok = ok(self.leg.state.identity.capabilities, self.leg.state.status);
+            reply(self.entry, self.io, &mut self.leg.state, seq, &ok).await?;
+            self.entry.answered_here(&self.leg.links, 0);
             return Ok(());
         }
         let has_done_nothing = matches!(unanswered, Unanswered::Again | Unanswered::Nothing);
         let refusal = refusal.filter(|refusal| has_done_nothing && code(refusal).is_some());
-        refuse_lost(self.entry, self.io, self.state, self.links, seq, refusal.as_deref(), &error).await
+        refuse_lost(
+            self.entry,
+            self.io,
+            &mut self.leg.state,
+            &mut self.leg.links,
+            seq,
+            refusal.as_deref(),
+            &error,
+        )
+        .await
     }
 }
 
@@ -167,15 +175,13 @@ async fn refuse_lost(
 }
 
 /// The stale answer that the client gets in place of this error, if there is one.
-fn stale_instead_of(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
-    flight: &mut Flight,
-    error: &ClientError,
-) -> Option<Stale> {
-    let is_alone = links.pipelined.is_empty() && !entry.control.is_overdue();
-    if is_alone && error.is_no_answer() { take_stale(&entry.worker, state, flight, error) } else { None }
+fn stale_instead_of(entry: &BookEntry, leg: &mut Leg, error: &ClientError) -> Option<Stale> {
+    let is_alone = leg.links.pipelined.is_empty() && !entry.control.is_overdue();
+    if is_alone && error.is_no_answer() {
+        take_stale(&entry.worker, &leg.state, &mut leg.flight, error)
+    } else {
+        None
+    }
 }
 
 impl Io {
@@ -198,14 +204,15 @@ impl Io {
 }
 
 /// What was sent and not answered.
-fn sent(control: &Control, state: &SessionState, links: &Links, flight: &Flight) -> Sent {
+fn sent(control: &Control, leg: &Leg) -> Sent {
     Sent {
         kind: control.running.kind(),
-        ran: state.last.ran,
-        is_last: links.pipelined.is_empty(),
+        ran: leg.state.last.ran,
+        is_last: leg.links.pipelined.is_empty(),
         // What was said in front of it may have switched autocommit on.
-        status: state.status | if links.has_setup() { StatusFlags::AUTOCOMMIT } else { StatusFlags::empty() },
-        only_sets: flight.proposed.as_ref().is_some_and(|change| change.only_sets()),
+        status: leg.state.status
+            | if leg.links.has_setup() { StatusFlags::AUTOCOMMIT } else { StatusFlags::empty() },
+        only_sets: leg.flight.proposed.as_ref().is_some_and(|change| change.only_sets()),
     }
 }
 

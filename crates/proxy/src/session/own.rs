@@ -38,11 +38,11 @@ use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
 impl Cx<'_> {
     /// Deals with the command in the backlog, which takes more than forwarding.
     pub(super) async fn route(&mut self, kind: Kind) -> Result<Phase, Ending> {
-        let decided = self.flight.as_mut().and_then(|flight| flight.decided.take());
-        if self.state.transaction.rolled_back.is_some() && self.tell_rolled_back(kind).await? {
+        let decided = self.leg.flight.as_mut().and_then(|flight| flight.decided.take());
+        if self.leg.state.transaction.rolled_back.is_some() && self.tell_rolled_back(kind).await? {
             return Ok(self.next_phase());
         }
-        let has_none = self.links.is_empty() && !self.links.away.is_admitted;
+        let has_none = self.leg.links.is_empty() && !self.leg.links.away.is_admitted;
         match kind {
             Kind::Quit => {
                 self.entry.control.note_quit();
@@ -52,11 +52,11 @@ impl Cx<'_> {
             }
             // The proxy itself is alive. A reset, however, needs a server: after it a session is
             // not what it was after its login, but has the server's own charset.
-            Kind::Ping if has_none || can_answer_ping(self.entry, self.state, self.links) => {
-                self.state.last.counted.changed = 0;
+            Kind::Ping if has_none || can_answer_ping(self.entry, &self.leg.state, &self.leg.links) => {
+                self.leg.state.last.counted.changed = 0;
                 let seq = self.skip_command().await?;
-                let ok = ok(self.state.identity.capabilities, self.state.status);
-                reply(self.entry, self.io, self.state, seq, &ok).await?;
+                let ok = ok(self.leg.state.identity.capabilities, self.leg.state.status);
+                reply(self.entry, self.io, &mut self.leg.state, seq, &ok).await?;
             }
             Kind::ChangeUser if self.io.refused_changes >= CHANGES_REFUSED_MAX => {
                 self.refuse_unknown().await?;
@@ -64,10 +64,10 @@ impl Cx<'_> {
             // Boxed, as all that is not the way of a statement: what waits for a connection should
             // be small.
             Kind::ChangeUser => {
-                Box::pin(change_user(self.entry, self.io, self.state, self.links)).await?;
+                Box::pin(change_user(self.entry, self.io, &mut self.leg.state, &mut self.leg.links)).await?;
                 // Decided here, and not behind each command: the firewall may be switched off
                 // meanwhile.
-                if is_fast_forward(&self.entry.worker, self.state) {
+                if is_fast_forward(&self.entry.worker, &self.leg.state) {
                     return Ok(Phase::FastForward);
                 }
             }
@@ -85,7 +85,7 @@ impl Cx<'_> {
     /// Answers a command that does not exist.
     pub(super) async fn refuse_unknown(&mut self) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
-        reply_error(self.entry, self.io, self.state, seq, &ClientError::UnknownCommand).await
+        reply_error(self.entry, self.io, &mut self.leg.state, seq, &ClientError::UnknownCommand).await
     }
 
     /// Gets a backend of `hostgroup` for the command in the backlog, which stays there. Whether it
@@ -95,77 +95,83 @@ impl Cx<'_> {
         hostgroup: u32,
         full: Full,
     ) -> Result<Result<bool, AcquireError>, Ending> {
-        let in_line = self.flight.as_mut().and_then(|flight| flight.in_line.take());
+        let in_line = self.leg.flight.as_mut().and_then(|flight| flight.in_line.take());
         let in_line = in_line.filter(|line| line.hostgroup == hostgroup);
         if in_line.as_ref().is_some_and(|line| line.is_killed) {
-            self.entry.end_running(self.links);
+            self.entry.end_running(&self.leg.links);
             return Ok(Err(AcquireError::Proxy(ClientError::Interrupted)));
         }
-        let lacks_schema = self.state.lacks_schema();
-        let is_elsewhere = self.state.identity.account.schema.as_deref() != Some(self.state.caller.schema());
-        let logs_in_without = lacks_schema || is_elsewhere && self.links.away.is_admitted;
+        let lacks_schema = self.leg.state.lacks_schema();
+        let is_elsewhere =
+            self.leg.state.identity.account.schema.as_deref() != Some(self.leg.state.caller.schema());
+        let logs_in_without = lacks_schema || is_elsewhere && self.leg.links.away.is_admitted;
         let schema =
-            if logs_in_without { own_mut(&mut self.state.identity)?.account.schema.take() } else { None };
+            if logs_in_without { own_mut(&mut self.leg.state.identity)?.account.schema.take() } else { None };
         let connecting = Cell::new(Duration::ZERO);
         let open = async |target: &Target| {
             let begun = Instant::now();
-            let opened = open_in(&self.entry.worker.upstream, hostgroup, target, &self.state.identity).await;
+            let opened =
+                open_in(&self.entry.worker.upstream, hostgroup, target, &self.leg.state.identity).await;
             connecting.set(connecting.get() + begun.elapsed());
             opened
         };
         let begun = Instant::now();
         if !in_line.as_ref().is_some_and(|line| line.has_stood()) {
-            show_waiting(self.entry, self.io, self.state, self.flight);
+            show_waiting(self.entry, self.io, &self.leg.state, &self.leg.flight);
         }
         let acquired = {
-            let shares = shares(self.entry, self.state, hostgroup) && !self.flight.wants_new && !lacks_schema;
-            let asker = shares.then(|| self.links.asker(self.state, self.flight.ahead));
+            let shares =
+                shares(self.entry, &self.leg.state, hostgroup) && !self.leg.flight.wants_new && !lacks_schema;
+            let asker = shares.then(|| self.leg.links.asker(&self.leg.state, self.leg.flight.ahead));
             let behind =
-                self.flight.wanted.as_deref().map(|wanted| Behind(wanted, &self.entry.worker.shared));
+                self.leg.flight.wanted.as_deref().map(|wanted| Behind(wanted, &self.entry.worker.shared));
             let avoid = behind.as_ref().map(|behind| behind as &dyn Avoid);
-            let whom = Whom { asker: asker.as_ref(), avoid, ..Whom::of(&self.state.identity.account.user) };
+            let whom =
+                Whom { asker: asker.as_ref(), avoid, ..Whom::of(&self.leg.state.identity.account.user) };
             let acquiring = pin!(acquire(&self.entry.worker.upstream, hostgroup, full, whom, in_line, open));
             while_waiting(
                 &self.entry.control,
                 &mut self.io.client,
-                self.state.identity.capabilities,
+                self.leg.state.identity.capabilities,
                 acquiring,
             )
             .await
         };
         if logs_in_without {
-            own_mut(&mut self.state.identity)?.account.schema = schema;
+            own_mut(&mut self.leg.state.identity)?.account.schema = schema;
         }
         let acquired = acquired?.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::Interrupted)));
-        self.state.trace(|trace| {
+        self.leg.state.trace(|trace| {
             trace.add(Part::Connect, connecting.get());
             trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
         });
-        self.entry.end_running(self.links);
-        Ok(acquired.map(|found| take_found(&self.entry.control, self.state, self.links, found)))
+        self.entry.end_running(&self.leg.links);
+        Ok(acquired
+            .map(|found| take_found(&self.entry.control, &mut self.leg.state, &mut self.leg.links, found)))
     }
 
     /// Answers the command in the backlog with the reason why it got no server, if it has a reply.
     pub(super) async fn refuse_unserved(&mut self, why: AcquireError) -> Result<(), Ending> {
         if self
             .io
-            .command(self.state.identity.capabilities)
+            .command(self.leg.state.identity.capabilities)
             .is_some_and(|command| command.kind.answer() == Answer::None)
         {
             let error = if let AcquireError::Proxy(error) = &why { Some(error) } else { None };
             return Box::pin(self.drop_unanswered(error)).await;
         }
-        measure_refused(self.entry, self.io, self.state, self.flight);
+        measure_refused(self.entry, self.io, &self.leg.state, &self.leg.flight);
         match why {
             AcquireError::Proxy(error) => {
-                let (connection, peer) = (self.state.identity.connection_id, self.state.identity.peer);
+                let (connection, peer) =
+                    (self.leg.state.identity.connection_id, self.leg.state.identity.peer);
                 tracing::warn!(connection, %peer, error = %error.logged(), "a session got no server");
                 let seq = self.skip_command().await?;
-                reply_error(self.entry, self.io, self.state, seq, &error).await
+                reply_error(self.entry, self.io, &mut self.leg.state, seq, &error).await
             }
             AcquireError::Server(payload) => {
                 let seq = self.skip_command().await?;
-                reply(self.entry, self.io, self.state, seq, &payload).await
+                reply(self.entry, self.io, &mut self.leg.state, seq, &payload).await
             }
         }
     }

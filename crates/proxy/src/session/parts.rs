@@ -19,10 +19,10 @@ impl Cx<'_> {
     /// transaction is told with the next statement.
     pub(super) async fn drop_unanswered(&mut self, error: Option<&ClientError>) -> Result<(), Ending> {
         if let Some(error @ ClientError::TransactionLost { .. }) = error {
-            self.state.transaction.rolled_back = Some(Box::new(error.clone()));
+            self.leg.state.transaction.rolled_back = Some(Box::new(error.clone()));
         }
-        measure_refused(self.entry, self.io, self.state, self.flight);
-        let command = self.io.command(self.state.identity.capabilities);
+        measure_refused(self.entry, self.io, &self.leg.state, &self.leg.flight);
+        let command = self.io.command(self.leg.state.identity.capabilities);
         match command.filter(|command| command.kind == Kind::SendLongData).and_then(|part| part.statement()) {
             Some(id) => self.keep_part(id).await,
             None => self.skip_command().await.map(drop),
@@ -32,10 +32,10 @@ impl Cx<'_> {
     /// Keeps the part in the backlog behind those that are kept. If they are too many the statement
     /// is closed: it must not be executed without them.
     async fn keep_part(&mut self, id: u32) -> Result<(), Ending> {
-        let mut parts = self.state.take_parts(Kind::SendLongData, id);
+        let mut parts = self.leg.state.take_parts(Kind::SendLongData, id);
         let len = self
             .io
-            .command(self.state.identity.capabilities)
+            .command(self.leg.state.identity.capabilities)
             .map_or(0, |command| command.payload_len() as usize);
         let has_room = parts.len() + HEADER_LEN + len <= PARTS_BYTES_MAX;
         if has_room {
@@ -43,14 +43,14 @@ impl Cx<'_> {
         }
         if let Some(payload) = self.io.whole_front().filter(|_| has_room) {
             let mut payload = payload.to_vec();
-            if let (Some(all), Some(named)) = (&self.state.prepared, payload.get_mut(STATEMENT_ID)) {
+            if let (Some(all), Some(named)) = (&self.leg.state.prepared, payload.get_mut(STATEMENT_ID)) {
                 // Which one was the last is another one later.
                 named.copy_from_slice(&all.meant(id).to_le_bytes());
             }
             put_message(&mut parts, 0, &payload);
-            self.state.put_parts_back(id, parts);
+            self.leg.state.put_parts_back(id, parts);
         } else {
-            close_at_all(self.entry, self.state, self.links, id).await?;
+            close_at_all(self.entry, &mut self.leg.state, &mut self.leg.links, id).await?;
         }
         self.skip_command().await.map(drop)
     }

@@ -21,8 +21,8 @@ use super::facts::executions::preparing;
 use super::facts::records::{measure, note_traced};
 use super::facts::replies::write_to_client;
 use super::facts::sharing::may_leave_diagnostics;
-use super::flight::Flight;
 use super::kept_error::leave_diagnostics;
+use super::leg::Leg;
 use super::links::Links;
 use super::state::SessionState;
 use super::state::prepared::Prepared;
@@ -52,41 +52,43 @@ impl Cx<'_> {
     /// one has.
     pub(super) async fn prepare_for_client(&mut self, decided: &mut Decided) -> Result<(), Stop> {
         self.complete_front().await?;
-        let copied = self.io.command(self.state.identity.capabilities).filter(Command::is_whole);
+        let copied = self.io.command(self.leg.state.identity.capabilities).filter(Command::is_whole);
         let Some(copied) = copied.map(|command| command.copied()) else {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
             let error = ClientError::PacketTooLarge { max };
             return Err(self.refuse_here(Kind::StmtPrepare, &error).await.into());
         };
         let command = copied.command();
-        self.state.note_prepared_load(command.text());
-        let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
-        let measured = measure(self.entry, self.state, self.links, command, decided, paused.as_ref());
+        self.leg.state.note_prepared_load(command.text());
+        let paused = self.leg.flight.as_mut().and_then(|flight| flight.paused.take());
+        let measured =
+            measure(self.entry, &mut self.leg.state, &self.leg.links, command, decided, paused.as_ref());
         decided.is_counted = true;
         self.entry.begin_running(measured, command.text());
-        note_traced(self.entry, self.state, command, decided);
+        note_traced(self.entry, &self.leg.state, command, decided);
         if let Some(paused) = paused {
             self.entry.control.running.resume(&paused);
         }
         let question = [(command.payload().to_vec(), Answer::Prepare)];
-        let replies = match ask_server(self.entry, self.state, self.links, self.flight, &question).await? {
+        let replies = match ask_server(self.entry, self.leg, &question).await? {
             Ok(replies) => replies,
-            Err(_) if self.flight.tries_again(decided) => {
-                self.entry.end_running(self.links);
+            Err(_) if self.leg.flight.tries_again(decided) => {
+                self.entry.end_running(&self.leg.links);
                 return Err(Stop::Elsewhere);
             }
             Err(error) => return Err(self.refuse_counted(&error).await.into()),
         };
         self.skip_command().await?;
-        let preparing = preparing(self.entry, self.state, self.links, command.text(), decided);
+        let preparing =
+            preparing(self.entry, &mut self.leg.state, &mut self.leg.links, command.text(), decided);
         let Some(mut reply) = replies.into_iter().next() else {
             return Err(broken("a PREPARE without its reply").into());
         };
-        let hostgroup = self.state.here;
+        let hostgroup = self.leg.state.here;
         if let Some(statement) = reply.prepared
-            && let (Some(all), Some(link)) = (&mut self.state.prepared, self.links.connection_mut())
+            && let (Some(all), Some(link)) = (&mut self.leg.state.prepared, self.leg.links.connection_mut())
         {
-            let told = self.state.identity.keeps_definitions().then(|| Definitions::of(&reply.bytes));
+            let told = self.leg.state.identity.keeps_definitions().then(|| Definitions::of(&reply.bytes));
             link.statements_mut().note(statement, preparing.known(told));
             if statement.warnings > 0 {
                 link.state_mut().pins.note(Mark::begin(Pin::Warnings));
@@ -100,15 +102,15 @@ impl Cx<'_> {
             }
             self.entry.control.running.set_statement(id);
         }
-        self.entry.answered_at_server(self.links, &reply);
+        self.entry.answered_at_server(&self.leg.links, &reply);
         if reply.error().is_some() {
-            self.state.note_error(self.links.state_mut());
-            self.state.note_failed(Some(&reply.bytes));
-            if let Some(all) = &mut self.state.prepared {
+            self.leg.state.note_error(self.leg.links.state_mut());
+            self.leg.state.note_failed(Some(&reply.bytes));
+            if let Some(all) = &mut self.leg.state.prepared {
                 all.forget_last();
             }
         }
-        Err(write_to_client(self.entry, self.io, self.state, &reply.bytes).await.into())
+        Err(write_to_client(self.entry, self.io, &mut self.leg.state, &reply.bytes).await.into())
     }
 }
 
@@ -117,36 +119,34 @@ impl Cx<'_> {
 /// if the connection is lost with that.
 pub(super) async fn prepare_before(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
 ) -> Result<Result<(), ClientError>, Ending> {
-    if links.has_warnings() && may_leave_diagnostics(entry, state, links) {
+    if leg.links.has_warnings() && may_leave_diagnostics(entry, &leg.state, &leg.links) {
         // To prepare them takes away what the client may ask about.
-        leave_diagnostics(entry, state, links, flight).await?;
-        if links.in_use.is_none() {
+        leave_diagnostics(entry, leg).await?;
+        if leg.links.in_use.is_none() {
             return Ok(Ok(()));
         }
     }
-    let (hostgroup, modes) = (state.here, state.modes());
-    let all = state.prepared.as_ref();
-    let missing = all.map(|all| all.missing_at(hostgroup, links.state(), modes));
+    let (hostgroup, modes) = (leg.state.here, leg.state.modes());
+    let all = leg.state.prepared.as_ref();
+    let missing = all.map(|all| all.missing_at(hostgroup, leg.links.state(), modes));
     let mut is_refused = false;
     for id in missing.unwrap_or_default() {
-        if links.reuses_for_good(state, id) {
+        if leg.links.reuses_for_good(&leg.state, id) {
             continue;
         }
-        close_here(entry, state, links, id).await?;
+        close_here(entry, &mut leg.state, &mut leg.links, id).await?;
         // What it asks about is known there when it is executed: it stays on this connection.
-        match prepare_as(entry, state, links, flight, id, None).await? {
+        match prepare_as(entry, leg, id, None).await? {
             Err(NotPrepared::Lost(error)) => return Ok(Err(error)),
             Err(NotPrepared::Refused(_)) => is_refused = true,
             _ => {}
         }
     }
-    if is_refused && links.in_use.is_some() {
+    if is_refused && leg.links.in_use.is_some() {
         // The client has not been refused anything.
-        forget_warnings(entry, state, links, flight).await?;
+        forget_warnings(entry, leg).await?;
     }
     Ok(Ok(()))
 }
@@ -155,26 +155,22 @@ pub(super) async fn prepare_before(
 /// there, or why it has none.
 pub(super) async fn prepare_again(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     id: u32,
 ) -> Result<Result<u32, NotPrepared>, Ending> {
-    let told = links.text_with_answers(state, id);
-    prepare_as(entry, state, links, flight, id, told).await
+    let told = leg.links.text_with_answers(&leg.state, id);
+    prepare_as(entry, leg, id, told).await
 }
 
 /// Prepares it with this text, which is good for one execution, or as it is.
 async fn prepare_as(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     id: u32,
     told: Option<Vec<u8>>,
 ) -> Result<Result<u32, NotPrepared>, Ending> {
-    let modes = state.modes();
-    let prepared = state.prepared.as_ref().and_then(|all| all.get(id));
+    let modes = leg.state.modes();
+    let prepared = leg.state.prepared.as_ref().and_then(|all| all.get(id));
     if prepared.is_some_and(|one| one.what.text.is_some() && !one.is_preparable_in(modes)) {
         return Ok(Err(NotPrepared::Changed));
     }
@@ -183,12 +179,12 @@ async fn prepare_as(
     };
     let command = ([&[Kind::StmtPrepare as u8][..], text].concat(), Answer::Prepare);
     entry.worker.note_at_server(Kind::StmtPrepare);
-    let mut replies = match ask_server(entry, state, links, flight, &[command]).await? {
+    let mut replies = match ask_server(entry, leg, &[command]).await? {
         Ok(replies) => replies,
         Err(error) => return Ok(Err(NotPrepared::Lost(error))),
     };
     let Some(reply) = replies.pop() else { return Ok(Err(NotPrepared::Cannot)) };
-    note_placed(&entry.worker, state, links, id, reply, told.is_some()).await
+    note_placed(&entry.worker, &leg.state, &mut leg.links, id, reply, told.is_some()).await
 }
 
 /// The backend in use has answered when it was to prepare a statement; the number that it has

@@ -23,15 +23,19 @@ impl Cx<'_> {
     pub(super) async fn ask_for_sessions(&mut self, kind: Kind, is_full: bool) -> Result<(), Ending> {
         let worker = Rc::clone(&self.entry.worker);
         let asking = pin!(sessions(&worker));
-        let sessions =
-            while_waiting(&self.entry.control, &mut self.io.client, self.state.identity.capabilities, asking)
-                .await?;
+        let sessions = while_waiting(
+            &self.entry.control,
+            &mut self.io.client,
+            self.leg.state.identity.capabilities,
+            asking,
+        )
+        .await?;
         let Some(sessions) = sessions else {
             return self.refuse_here(kind, &ClientError::Interrupted).await;
         };
-        let user = String::from_utf8_lossy(&self.state.identity.account.user.name).into_owned();
-        let absent = Absent::new(sessions, self.state.identity.connection_id, user, is_full);
-        self.flight.begin().absent = Some(Box::new(absent));
+        let user = String::from_utf8_lossy(&self.leg.state.identity.account.user.name).into_owned();
+        let absent = Absent::new(sessions, self.leg.state.identity.connection_id, user, is_full);
+        self.leg.flight.begin().absent = Some(Box::new(absent));
         Ok(())
     }
 }

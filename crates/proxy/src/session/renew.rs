@@ -40,36 +40,46 @@ impl Cx<'_> {
         answer: &[u8],
         outcome: Outcome,
     ) -> Result<(), Ending> {
-        self.flight.begin().renewals += 1;
+        self.leg.flight.begin().renewals += 1;
         let payload = command.as_deref().and_then(|command| command.get(HEADER_LEN..));
         // One that cannot be prepared here is the server's as it is: the next execution may work.
-        let modes = self.state.modes();
+        let modes = self.leg.state.modes();
         let can_be = |id: &u32| {
-            let prepared = self.state.prepared.as_ref().and_then(|all| all.get(*id));
+            let prepared = self.leg.state.prepared.as_ref().and_then(|all| all.get(*id));
             prepared.is_some_and(|prepared| prepared.is_preparable_in(modes))
         };
-        let statement =
-            payload.and_then(statement_id).filter(|_| self.flight.renewals <= RENEWALS_MAX).filter(can_be);
+        let statement = payload
+            .and_then(statement_id)
+            .filter(|_| self.leg.flight.renewals <= RENEWALS_MAX)
+            .filter(can_be);
         let (Some(command), Some(statement)) = (command, statement) else {
-            return pass_on(self.entry, self.io, self.state, self.links, answer, outcome).await;
+            return pass_on(self.entry, self.io, &mut self.leg.state, &self.leg.links, answer, outcome).await;
         };
-        close_here(self.entry, self.state, self.links, statement).await?;
-        match prepare_again(self.entry, self.state, self.links, self.flight, statement).await? {
-            Ok(_) if killed_here(&self.entry.control, self.state.identity.capabilities, true)? => {
-                refuse_running(self.entry, self.io, self.state, self.links, &ClientError::Interrupted).await
+        close_here(self.entry, &mut self.leg.state, &mut self.leg.links, statement).await?;
+        match prepare_again(self.entry, self.leg, statement).await? {
+            Ok(_) if killed_here(&self.entry.control, self.leg.state.identity.capabilities, true)? => {
+                refuse_running(
+                    self.entry,
+                    self.io,
+                    &mut self.leg.state,
+                    &self.leg.links,
+                    &ClientError::Interrupted,
+                )
+                .await
             }
             Ok(_) => {
-                send_once_more(&self.entry.control, self.io, self.flight, command);
-                let decided = Decided::plainly_to(self.state.here).after_its_turn();
-                let prepared = self.state.prepared.as_ref().and_then(|all| all.get(statement));
-                self.flight.begin().decided = prepared.map(|prepared| decided.prepared_as(&prepared.what));
+                send_once_more(&self.entry.control, self.io, &mut self.leg.flight, command);
+                let decided = Decided::plainly_to(self.leg.state.here).after_its_turn();
+                let prepared = self.leg.state.prepared.as_ref().and_then(|all| all.get(statement));
+                self.leg.flight.begin().decided =
+                    prepared.map(|prepared| decided.prepared_as(&prepared.what));
                 Ok(())
             }
             Err(NotPrepared::Lost(error)) => {
-                refuse_running(self.entry, self.io, self.state, self.links, &error).await
+                refuse_running(self.entry, self.io, &mut self.leg.state, &self.leg.links, &error).await
             }
             Err(NotPrepared::Refused(_) | NotPrepared::Changed | NotPrepared::Cannot) => {
-                pass_on(self.entry, self.io, self.state, self.links, answer, outcome).await
+                pass_on(self.entry, self.io, &mut self.leg.state, &self.leg.links, answer, outcome).await
             }
         }
     }

@@ -22,8 +22,11 @@ impl Cx<'_> {
         // Until the command is whole the client is as good as idle, and has as long as an idle one.
         self.entry.set_slow();
         let mut scanner = MessageScanner::new(0);
-        poll_fn(|cx| poll_skip(self.entry, self.io, self.state, self.links, cx, &mut scanner)).await?;
-        if let Some(flight) = self.flight.as_mut() {
+        poll_fn(|cx| {
+            poll_skip(self.entry, self.io, &mut self.leg.state, &mut self.leg.links, cx, &mut scanner)
+        })
+        .await?;
+        if let Some(flight) = self.leg.flight.as_mut() {
             (flight.paused, flight.absent) = (None, None);
         }
         self.entry.control.set_busy();

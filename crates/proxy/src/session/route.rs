@@ -14,8 +14,8 @@ use super::facts::executions::{comes_alone, is_here, note_prepared, preparing, p
 use super::facts::kills::begin_listing;
 use super::facts::routing::decide;
 use super::facts::writes::note_write;
-use super::flight::Flight;
 use super::io::Io;
+use super::leg::Leg;
 use super::links::Links;
 use super::state::prepared::Prepared;
 use super::state::{Past, SessionState};
@@ -29,20 +29,20 @@ impl Cx<'_> {
     /// is kept in [`decided`](super::InFlight::decided); nothing is if more of the command has to
     /// be there first.
     pub(super) fn points_here(&mut self, command: Command<'_>) -> Option<Decided> {
-        let known = self.flight.as_mut().and_then(|flight| flight.decided.take());
+        let known = self.leg.flight.as_mut().and_then(|flight| flight.decided.take());
         let decided = if let Some(decided) = known {
             // A patch is for the connection that was set up before.
             Decided { patch: None, ..decided }
         } else {
-            self.state.trace(Trace::clear);
-            decide(self.entry, self.io, self.state, self.links, command)?
+            self.leg.state.trace(Trace::clear);
+            decide(self.entry, self.io, &self.leg.state, &self.leg.links, command)?
         };
-        if is_here(&self.entry.worker, self.state, self.links, &decided)
-            && is_simple(&self.entry.worker, self.state, self.links, command, &decided)
+        if is_here(&self.entry.worker, &self.leg.state, &self.leg.links, &decided)
+            && is_simple(&self.entry.worker, &self.leg.state, &self.leg.links, command, &decided)
         {
             return Some(decided);
         }
-        self.flight.begin().decided = Some(decided);
+        self.leg.flight.begin().decided = Some(decided);
         None
     }
 }
@@ -83,77 +83,68 @@ pub(super) fn decide_along(
 /// Takes note of a command that is being sent to the backend.
 pub(super) fn note_sent(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     command: Command<'_>,
     is_whole: bool,
     decided: &mut Decided,
 ) {
     let (kind, payload) = (command.kind, command.payload());
     if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
-        state.last.ran.note(decided.plan, !links.pipelined.is_empty());
-        note_write(entry, state, links, flight, command, decided);
-        note_causal(&entry.worker, state, links, decided);
+        leg.state.last.ran.note(decided.plan, !leg.links.pipelined.is_empty());
+        note_write(entry, leg, command, decided);
+        note_causal(&entry.worker, &mut leg.state, &leg.links, decided);
     }
     if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex)
-        && let Some(link) = links.state_mut()
+        && let Some(link) = leg.links.state_mut()
     {
         link.note_multiplex(multiplex, decided.change.as_deref_mut());
     }
     if let Some(unseen) = decided.change.as_mut().and_then(|change| change.unseen.take()) {
         let calls = unseen.at(Instant::now().into_std());
-        links.note_left(state, vec![Mark::begin(Pin::Function)], calls);
+        leg.links.note_left(&mut leg.state, vec![Mark::begin(Pin::Function)], calls);
     }
     if kind == Kind::RegisterReplica {
-        state.past |= Past::REPLICA;
+        leg.state.past |= Past::REPLICA;
     }
     if let Some(change) = changes(command) {
-        propose(state, links, flight, change.into());
+        propose(leg, change.into());
     }
     match kind {
         Kind::Query => match decided.change.take() {
             // The replies in front of its own say nothing of it: what it leaves counts at once.
-            Some(change) if !links.pipelined.is_empty() => {
-                links.note_left(state, change.marks, None);
+            Some(change) if !leg.links.pipelined.is_empty() => {
+                leg.links.note_left(&mut leg.state, change.marks, None);
             }
-            Some(change) => propose(state, links, flight, change),
+            Some(change) => propose(leg, change),
             None => {}
         },
         Kind::StmtPrepare => {
-            let mut preparing = preparing(entry, state, links, command.text(), decided);
+            let mut preparing = preparing(entry, &mut leg.state, &mut leg.links, command.text(), decided);
             if !is_whole || payload.len() >= MAX_PAYLOAD {
                 // Prepared anew, what is here of it would be another statement.
                 preparing.forget_text();
             }
-            state.prepared.get_or_insert_default().expect(preparing);
-            if state.identity.keeps_definitions() {
-                flight.begin().taps.keep_definitions();
+            leg.state.prepared.get_or_insert_default().expect(preparing);
+            if leg.state.identity.keeps_definitions() {
+                leg.flight.begin().taps.keep_definitions();
             }
         }
         _ if kind.names_statement() => {
-            if kind == Kind::StmtExecute && state.identity.keeps_definitions() {
-                hear_execution(&entry.worker, state, links, flight, command, decided);
+            if kind == Kind::StmtExecute && leg.state.identity.keeps_definitions() {
+                hear_execution(&entry.worker, leg, command, decided);
             }
-            note_prepared(state, links, flight, command);
+            note_prepared(leg, command);
         }
         _ => {}
     }
-    begin_listing(state, flight, command);
+    begin_listing(&leg.state, &mut leg.flight, command);
 }
 
 /// An execution is being sent for a client that keeps columns. What its answer tells of them
 /// matters if the query cache may give the next one.
-fn hear_execution(
-    worker: &Worker,
-    state: &mut SessionState,
-    links: &Links,
-    flight: &mut Flight,
-    command: Command<'_>,
-    decided: &Decided,
-) {
+fn hear_execution(worker: &Worker, leg: &mut Leg, command: Command<'_>, decided: &Decided) {
     let is_cached = decided.orders.as_ref().is_some_and(|orders| orders.cached.is_some());
-    let Some(all) = &mut state.prepared else { return };
+    let Some(all) = &mut leg.state.prepared else { return };
     if !is_cached {
         // Most tell columns with the first execution, if ever.
         let is_unheard = || command.statement().and_then(|id| all.get(id)).is_some_and(Prepared::is_unheard);
@@ -161,11 +152,11 @@ fn hear_execution(
             return;
         }
     }
-    if links.pipelined.is_empty() {
+    if leg.links.pipelined.is_empty() {
         // The answer to the one before may not have come to its end.
         all.take_told();
     }
-    flight.begin().taps.keep_definitions();
+    leg.flight.begin().taps.keep_definitions();
 }
 
 /// Whether the command is all that has to be sent.

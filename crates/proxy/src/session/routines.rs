@@ -20,8 +20,7 @@ use super::facts::asking::{
     ask_rows, ask_server, end_question, forget_warnings, has_mode, has_usual_grammar, packet_of, texts,
 };
 use super::facts::places::shares;
-use super::flight::Flight;
-use super::links::Links;
+use super::leg::Leg;
 use super::relations;
 use super::state::SessionState;
 use crate::ending::Ending;
@@ -40,14 +39,14 @@ impl Cx<'_> {
     /// that.
     #[inline]
     pub(super) fn may_judge(&self) -> bool {
-        self.state.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged, &CODE))
+        self.leg.state.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged, &CODE))
     }
 
     /// The same once what the server says of the last statement is kept: until then a question
     /// would take it away.
     pub(super) fn may_judge_behind_error(&self) -> bool {
         let pins = [CODE[0], CODE[1], Pin::Warnings];
-        self.state.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged, &pins))
+        self.leg.state.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged, &pins))
     }
 
     /// Whether `pins`, of hidden code, alone bind the session to its hostgroup, and its server can
@@ -56,59 +55,54 @@ impl Cx<'_> {
         let hostgroup = unjudged.hostgroup;
         // At MySQL a question begins a transaction, too, where `autocommit` is off. Behind those
         // about tables it is ended.
-        let is_outside = !self.state.status.contains(StatusFlags::IN_TRANSACTION)
-            && (self.state.status.contains(StatusFlags::AUTOCOMMIT) || unjudged.has_only_tables());
-        hostgroup == self.state.here
+        let is_outside = !self.leg.state.status.contains(StatusFlags::IN_TRANSACTION)
+            && (self.leg.state.status.contains(StatusFlags::AUTOCOMMIT) || unjudged.has_only_tables());
+        hostgroup == self.leg.state.here
             && (self.entry.worker.settings().judge_routines || unjudged.has_only_tables())
-            && self.flight.decided.is_none()
+            && self.leg.flight.decided.is_none()
             && self.io.backlog.is_empty()
-            && self.links.in_use.is_some()
+            && self.leg.links.in_use.is_some()
             && is_outside
             // A session that is bound by other pins would not be free, and warnings would be gone.
-            && self.links.has_only_pins(pins)
+            && self.leg.links.has_only_pins(pins)
             // Sessions that have one connection to one server need not know.
-            && (shares(self.entry, self.state, hostgroup) || !self.entry.worker.has_one_way(self.state))
+            && (shares(self.entry, &self.leg.state, hostgroup) || !self.entry.worker.has_one_way(&self.leg.state))
     }
 }
 
 /// Asks about the routines and tables, and about those that these use. If none leaves anything,
 /// they do not bind the session any more.
-pub(super) async fn judge_routines(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) -> Result<(), Ending> {
-    let Some(unjudged) = state.unjudged.take() else { return Ok(()) };
+pub(super) async fn judge_routines(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    let Some(unjudged) = leg.state.unjudged.take() else { return Ok(()) };
     let hostgroup = unjudged.hostgroup;
     let version = entry.worker.relations().0.version();
     let (mut all, age) = unjudged.take(Instant::now().into_std());
     let age = age + UNALTERED_MIN;
     // Where many sessions use a table first, one of them asks.
-    all.retain(|code| !entry.worker.is_known_to_be_harmless(state, code, hostgroup));
+    all.retain(|code| !entry.worker.is_known_to_be_harmless(&leg.state, code, hostgroup));
     if all.is_empty() {
-        links.end_pins_of_code();
+        leg.links.end_pins_of_code();
         return Ok(());
     }
-    links.note_ran(state);
-    let reads_routines = ask_rows(entry, state, links, flight).await?;
+    leg.links.note_ran(&mut leg.state);
+    let reads_routines = ask_rows(entry, leg).await?;
     let has_routine = |all: &[Code]| all.iter().any(|code| matches!(code, Code::Routine(_)));
     let mut asked = 0;
     while let Some(batch) = all.get(asked..).filter(|batch| !batch.is_empty()) {
-        if links.in_use.is_none() || has_routine(batch) && !reads_routines {
+        if leg.links.in_use.is_none() || has_routine(batch) && !reads_routines {
             return Ok(());
         }
         let questions = batch.iter().flat_map(|code| questions(code, age));
         let commands: Vec<_> =
-            questions.map(|text| (packet_of(state, text.as_bytes()), Answer::Result)).collect();
+            questions.map(|text| (packet_of(&leg.state, text.as_bytes()), Answer::Result)).collect();
         // If that fails, the client hears of it with its next statement.
-        let replies = ask_server(entry, state, links, flight, &commands).await?.unwrap_or_default();
-        links.note_ran(state);
+        let replies = ask_server(entry, leg, &commands).await?.unwrap_or_default();
+        leg.links.note_ran(&mut leg.state);
         if replies.iter().any(|reply| reply.warns() || reply.error().is_some()) {
-            forget_warnings(entry, state, links, flight).await?;
+            forget_warnings(entry, leg).await?;
         }
-        end_question(entry, state, links, flight).await?;
-        let Some(more) = entry.worker.used_by(state, batch, &replies, version) else {
+        end_question(entry, leg).await?;
+        let Some(more) = entry.worker.used_by(&leg.state, batch, &replies, version) else {
             return Ok(());
         };
         asked = all.len();
@@ -123,19 +117,19 @@ pub(super) async fn judge_routines(
     }
     for code in &all {
         if let Code::Behind(relation) = code {
-            entry.worker.note_behind(state, relation, Behind::Nothing, version);
+            entry.worker.note_behind(&leg.state, relation, Behind::Nothing, version);
         }
     }
     // A server that has been in another schema and back knows the character set of this one
     // again, which a reset had taken away.
     let is_here = |code: &Code| match code {
-        Code::Routine(routine) => routine.schema.as_bytes() == state.caller.schema(),
+        Code::Routine(routine) => routine.schema.as_bytes() == leg.state.caller.schema(),
         Code::Behind(_) => true,
     };
-    if state.was_reset() && !all.iter().all(is_here) {
+    if leg.state.was_reset() && !all.iter().all(is_here) {
         return Ok(());
     }
-    links.end_pins_of_code();
+    leg.links.end_pins_of_code();
     Ok(())
 }
 

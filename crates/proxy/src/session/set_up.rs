@@ -35,7 +35,7 @@ impl Cx<'_> {
     /// Does what was decided about the command in the backlog, which is answered here, or goes on
     /// to a server.
     pub(super) async fn follow_route(&mut self, kind: Kind, mut decided: Decided) -> Result<Phase, Ending> {
-        self.flight.begin().begin_attempt(&decided);
+        self.leg.flight.begin().begin_attempt(&decided);
         // It was for a connection that is gone.
         decided.patch = None;
         if decided.is_cached() && Box::pin(self.await_answer(kind, &mut decided)).await? {
@@ -43,9 +43,9 @@ impl Cx<'_> {
         }
         if let Route::Local(reply) = &decided.route {
             let reply = Reply::clone(reply);
-            if let Some(command) = self.io.command(self.state.identity.capabilities) {
-                self.entry.worker.note_ruling(self.state, command, &decided);
-                self.entry.worker.note_sighting(self.state, command, &decided);
+            if let Some(command) = self.io.command(self.leg.state.identity.capabilities) {
+                self.entry.worker.note_ruling(&self.leg.state, command, &decided);
+                self.entry.worker.note_sighting(&self.leg.state, command, &decided);
             }
             let is_injected = matches!(decided.screened.sighting, Some(Sighting::Refused(_)));
             match reply {
@@ -58,7 +58,7 @@ impl Cx<'_> {
         if kind == Kind::StmtPrepare
             && let Some(len) = self
                 .io
-                .command(self.state.identity.capabilities)
+                .command(self.leg.state.identity.capabilities)
                 .and_then(|command| self.entry.worker.len_to_complete(command))
             && let Some(room) = self.entry.worker.texts.reserve(len)
         {
@@ -71,16 +71,16 @@ impl Cx<'_> {
         }
         // What is sent once more has its places, and was delayed.
         let waits = decided.next < Next::SetUp
-            && self.flight.paused.is_none()
-            && (decided.orders.is_some() || has_to_wait(&self.entry.worker, self.state, kind));
+            && self.leg.flight.paused.is_none()
+            && (decided.orders.is_some() || has_to_wait(&self.entry.worker, &self.leg.state, kind));
         decided.next = Next::SetUp;
-        self.flight.begin().decided = Some(decided);
+        self.leg.flight.begin().decided = Some(decided);
         Ok(if waits { Phase::Waiting(kind) } else { Phase::SettingUp(kind) })
     }
 
     /// Gets to a connection that fits the command in the backlog.
     pub(super) async fn set_up(&mut self, kind: Kind) -> Result<Phase, Ending> {
-        let Some(mut decided) = self.flight.as_mut().and_then(|flight| flight.decided.take()) else {
+        let Some(mut decided) = self.leg.flight.as_mut().and_then(|flight| flight.decided.take()) else {
             return Err(broken("a command without a route"));
         };
         let next = match self.make_fit(kind, &mut decided).await {
@@ -90,23 +90,24 @@ impl Cx<'_> {
             Err(Stop::Answered) => return Ok(self.next_phase()),
             Err(Stop::Over(ending)) => return Err(ending),
         };
-        let flight = self.flight.begin();
+        let flight = self.leg.flight.begin();
         (flight.decided, flight.in_line, flight.batched) = (Some(decided), None, None);
         Ok(next)
     }
 
     async fn make_fit(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        self.io.obey_orders(self.state, decided);
+        self.io.obey_orders(&mut self.leg.state, decided);
         if kind == Kind::StmtClose {
             return Err(Box::pin(self.close_everywhere()).await.into());
         }
-        self.flight.begin().wants_new =
-            decided.wants_new() && makes_way_for_new(self.entry, self.state, self.links, decided.hostgroup());
-        self.flight.begin().ahead = self.io.ahead(self.state, kind, decided);
+        self.leg.flight.begin().wants_new = decided.wants_new()
+            && makes_way_for_new(self.entry, &mut self.leg.state, &mut self.leg.links, decided.hostgroup());
+        self.leg.flight.begin().ahead = self.io.ahead(&self.leg.state, kind, decided);
         let may_see = depends_on_writes(kind);
-        let fresh = has_to_see(&self.entry.worker, self.state, self.links, decided).filter(|_| may_see);
+        let fresh =
+            has_to_see(&self.entry.worker, &self.leg.state, &self.leg.links, decided).filter(|_| may_see);
         let reached = if fresh.is_some()
-            || may_see && awaits_writes(&self.entry.worker, self.state, self.links, decided)
+            || may_see && awaits_writes(&self.entry.worker, &self.leg.state, &self.leg.links, decided)
         {
             // Boxed: most must see nothing.
             Box::pin(self.reach_seeing(kind, fresh, decided)).await
@@ -114,14 +115,15 @@ impl Cx<'_> {
             match self.reach(decided).await {
                 // The connection in use was exchanged for one that has proven nothing.
                 Ok(reached)
-                    if may_see && awaits_writes(&self.entry.worker, self.state, self.links, decided) =>
+                    if may_see
+                        && awaits_writes(&self.entry.worker, &self.leg.state, &self.leg.links, decided) =>
                 {
                     Box::pin(self.see_awaited(kind, decided, reached)).await
                 }
                 reached => reached,
             }
         };
-        let flight = self.flight.begin();
+        let flight = self.leg.flight.begin();
         (flight.ahead, flight.wants_new) = (Ahead::Nothing, false);
         reached?;
         if decided.plan.effects.intersects(NEEDS_LAST_ID) {
@@ -129,23 +131,22 @@ impl Cx<'_> {
         }
         let kept = &self.entry.worker.upstream.kept;
         let has_to_prepare =
-            |command: Command<'_>| self.links.has_to_prepare(kept, self.state, command, decided);
-        if self.io.command(self.state.identity.capabilities).is_some_and(has_to_prepare)
-            && let Err(error) =
-                Box::pin(prepare_before(self.entry, self.state, self.links, self.flight)).await?
+            |command: Command<'_>| self.leg.links.has_to_prepare(kept, &self.leg.state, command, decided);
+        if self.io.command(self.leg.state.identity.capabilities).is_some_and(has_to_prepare)
+            && let Err(error) = Box::pin(prepare_before(self.entry, self.leg)).await?
         {
             return Err(Box::pin(self.set_up_failed(kind, &error, decided)).await);
         }
         self.check_connected(kind, decided).await?;
-        if self.links.needs_last_result(self.state, decided) {
+        if self.leg.links.needs_last_result(&self.leg.state, decided) {
             Box::pin(self.tell_last_result(kind)).await?;
             self.check_connected(kind, decided).await?;
         }
         if kind.names_statement() {
             self.bring_statement(kind, decided).await?;
         }
-        let has_other_homes = |all: &Registry| all.has_other_homes(self.links.state());
-        if kind == Kind::StmtPrepare && self.state.prepared.as_deref().is_some_and(has_other_homes) {
+        let has_other_homes = |all: &Registry| all.has_other_homes(self.leg.links.state());
+        if kind == Kind::StmtPrepare && self.leg.state.prepared.as_deref().is_some_and(has_other_homes) {
             return Box::pin(self.prepare_for_client(decided)).await;
         }
         if decided.next == Next::Ask {
@@ -158,19 +159,19 @@ impl Cx<'_> {
     /// What was asked for the command in the backlog may have lost the connection. With nothing
     /// else lost the command goes elsewhere.
     async fn check_connected(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        if self.links.in_use.is_some() {
+        if self.leg.links.in_use.is_some() {
             return Ok(());
         }
-        if let Some(error) = self.state.transaction.rolled_back.take() {
+        if let Some(error) = self.leg.state.transaction.rolled_back.take() {
             return Err(Box::pin(self.set_up_failed(kind, &error, decided)).await);
         }
-        self.flight.tries_again(decided);
+        self.leg.flight.tries_again(decided);
         Err(Stop::Elsewhere)
     }
 
     /// Gives the command in the backlog the answer that was decided on.
     async fn reply_as_decided(&mut self, kind: Kind, reply: Reply) -> Result<(), Ending> {
-        if let Some(all) = self.state.prepared.as_mut().filter(|_| kind == Kind::StmtPrepare) {
+        if let Some(all) = self.leg.state.prepared.as_mut().filter(|_| kind == Kind::StmtPrepare) {
             all.forget_last();
         }
         let text = match reply {
@@ -180,18 +181,18 @@ impl Cx<'_> {
             Reply::Ok(text) => text,
             Reply::Error(error) => return self.refuse_and_keep(kind, &error).await,
         };
-        let packet = packet::Ok { info: text.as_bytes(), ..packet::Ok::plain(self.state.status) };
-        self.answer_here(kind, &packet.encode(self.state.identity.capabilities)).await
+        let packet = packet::Ok { info: text.as_bytes(), ..packet::Ok::plain(self.leg.state.status) };
+        self.answer_here(kind, &packet.encode(self.leg.state.identity.capabilities)).await
     }
 
     /// Commits the open transaction for the command in the backlog, which is judged anew after
     /// that: it may belong elsewhere.
     async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
-        note_commit(self.entry, self.state, self.flight);
-        let commit = (packet_of(self.state, b"COMMIT"), Answer::Result);
-        match ask_server(self.entry, self.state, self.links, self.flight, &[commit]).await? {
+        note_commit(self.entry, &self.leg.state, &mut self.leg.flight);
+        let commit = (packet_of(&self.leg.state, b"COMMIT"), Answer::Result);
+        match ask_server(self.entry, self.leg, &[commit]).await? {
             Err(error) => self.refuse_here(kind, &ClientError::CommitUnknown(Box::new(error))).await,
-            Ok(replies) if self.state.status.contains(StatusFlags::IN_TRANSACTION) => {
+            Ok(replies) if self.leg.state.status.contains(StatusFlags::IN_TRANSACTION) => {
                 let refusal = replies.first().map_or(&[][..], |reply| front(&reply.bytes));
                 self.answer_here(kind, refusal).await
             }
@@ -204,11 +205,11 @@ impl Cx<'_> {
     /// does it; so it is for a listener that falls back.
     pub(super) async fn reach(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
         // Boxed, as the other ways are: mostly there is a server.
-        if self.state.begins_later() {
+        if self.leg.state.begins_later() {
             return Box::pin(self.reach_with_begin(decided)).await;
         }
         let hostgroup = decided.hostgroup();
-        let full = self.state.full(hostgroup, Some(decided));
+        let full = self.leg.state.full(hostgroup, Some(decided));
         match self.go_to(hostgroup, full).await? {
             Ok(()) => Ok(hostgroup),
             Err(why) => Box::pin(self.reach_instead(why, decided)).await,
@@ -217,12 +218,12 @@ impl Cx<'_> {
 
     /// Goes on with a command that has found no server where it was to go, because of `why`.
     async fn reach_instead(&mut self, why: AcquireError, decided: &mut Decided) -> Result<u32, Stop> {
-        let instead = self.state.instead_of(decided.hostgroup(), decided.is_split());
+        let instead = self.leg.state.instead_of(decided.hostgroup(), decided.is_split());
         let is_lack = match &why {
             AcquireError::Proxy(error) => error.is_lack_of_server(),
             AcquireError::Server(_) => true,
         };
-        let is_about_schema = why.is_about_schema() && self.state.may_leave_schema();
+        let is_about_schema = why.is_about_schema() && self.leg.state.may_leave_schema();
         if is_lack && instead.is_none() && decided.may_need_no_writer() && !is_about_schema {
             return self.reach_without_writer(why, decided).await;
         }
@@ -232,7 +233,7 @@ impl Cx<'_> {
             return Err(self.unreached(why, decided).await);
         };
         decided.redirect(writer);
-        self.flight.begin().internal_lost = false;
+        self.leg.flight.begin().internal_lost = false;
         match self.go_to(writer, Full::TryAgain).await? {
             Ok(()) => Ok(writer),
             Err(why) => Err(self.unreached(why, decided).await),
@@ -247,7 +248,7 @@ impl Cx<'_> {
         error: &ClientError,
         decided: &mut Decided,
     ) -> Stop {
-        if self.flight.tries_again(decided) {
+        if self.leg.flight.tries_again(decided) {
             return Stop::Elsewhere;
         }
         match self.answer_stale(error, decided).await {
@@ -258,10 +259,10 @@ impl Cx<'_> {
 
     /// Answers the command in the backlog with one packet.
     pub(super) async fn answer_here(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Ending> {
-        begin_own(self.entry, self.io, self.state, self.flight, kind);
+        begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, kind);
         let seq = self.skip_command().await?;
-        reply(self.entry, self.io, self.state, seq, payload).await?;
-        self.entry.answered_here(self.links, 0);
+        reply(self.entry, self.io, &mut self.leg.state, seq, payload).await?;
+        self.entry.answered_here(&self.leg.links, 0);
         Ok(())
     }
 
@@ -270,15 +271,15 @@ impl Cx<'_> {
         if kind.answer() == Answer::None {
             return Box::pin(self.drop_unanswered(Some(error))).await;
         }
-        begin_own(self.entry, self.io, self.state, self.flight, kind);
+        begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, kind);
         self.refuse_counted(error).await
     }
 
     /// The same if the command was counted before.
     pub(super) async fn refuse_counted(&mut self, error: &ClientError) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
-        reply_error(self.entry, self.io, self.state, seq, error).await?;
-        self.entry.answered_here(self.links, error.code());
+        reply_error(self.entry, self.io, &mut self.leg.state, seq, error).await?;
+        self.entry.answered_here(&self.leg.links, error.code());
         Ok(())
     }
 }

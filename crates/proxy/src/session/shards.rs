@@ -88,31 +88,31 @@ impl Cx<'_> {
     /// Finds out where the command in the backlog goes, and has it run there.
     pub(super) async fn at_shards(&mut self, kind: Kind) -> Result<Phase, Ending> {
         self.entry.control.set_busy();
-        if !self.entry.worker.has_shards() && !self.links.away.role.has_transaction() {
+        if !self.entry.worker.has_shards() && !self.leg.links.away.role.has_transaction() {
             // There are no sharded tables any more.
-            leave_shards(self.entry, self.state, self.links).await?;
+            leave_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
             return Ok(Phase::Reading);
         }
-        if self.state.past.replace(Past::ROLLED_BACK, false) {
+        if self.leg.state.past.replace(Past::ROLLED_BACK, false) {
             // Home was rolled back. What is open there now came behind that.
-            roll_back_at_shards(self.entry, self.state, self.links).await?;
+            roll_back_at_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
         }
         if is_about_transactions(kind) {
             self.heed_lost_shards().await?;
-            if self.state.transaction.rolled_back.is_some() {
+            if self.leg.state.transaction.rolled_back.is_some() {
                 // The client is told so: it has lost what it did at shards, too.
-                roll_back_at_shards(self.entry, self.state, self.links).await?;
+                roll_back_at_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
                 if matches!(kind, Kind::ResetConnection | Kind::ChangeUser) {
-                    leave_shards(self.entry, self.state, self.links).await?;
+                    leave_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
                 }
-                return Ok(self.links.stay_home());
+                return Ok(self.leg.links.stay_home());
             }
         }
         if matches!(kind, Kind::Query | Kind::StmtPrepare) {
             self.complete_front().await?;
         }
         if self.is_ours() {
-            return Ok(self.links.stay_home());
+            return Ok(self.leg.links.stay_home());
         }
         let phase = match kind {
             Kind::Query => self.query_at_shards().await,
@@ -120,24 +120,25 @@ impl Cx<'_> {
             Kind::FieldList => self.list_fields().await,
             kind if names_one(kind) => self.statement_at_shards(kind).await,
             Kind::ResetConnection | Kind::ChangeUser | Kind::Quit => {
-                leave_shards(self.entry, self.state, self.links).await?;
-                Ok(self.links.stay_home())
+                leave_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
+                Ok(self.leg.links.stay_home())
             }
-            _ => Ok(self.links.stay_home()),
+            _ => Ok(self.leg.links.stay_home()),
         }?;
-        if self.state.past.replace(Past::ROLLED_BACK, false) {
+        if self.leg.state.past.replace(Past::ROLLED_BACK, false) {
             self.roll_back_everywhere().await?;
-            self.state.transaction.rolled_back = None;
+            self.leg.state.transaction.rolled_back = None;
         }
         Ok(phase)
     }
 
     async fn query_at_shards(&mut self) -> Result<Phase, Ending> {
-        let command = self.io.command(self.state.identity.capabilities).filter(::command::Command::is_whole);
+        let command =
+            self.io.command(self.leg.state.identity.capabilities).filter(::command::Command::is_whole);
         let Some((payload, text)) = command.map(|all| (all.payload().to_vec(), all.text().to_vec())) else {
             return self.refuse_long(Kind::Query).await;
         };
-        let what = self.entry.worker.routing.borrow_mut().look(&text, self.state.reading());
+        let what = self.entry.worker.routing.borrow_mut().look(&text, self.leg.state.reading());
         if is_about_transaction(what) {
             return self.change_transaction(Kind::Query, what, &text).await;
         }
@@ -158,14 +159,14 @@ impl Cx<'_> {
     async fn run_planned(&mut self, command: &mut Command) -> Result<Phase, Ending> {
         if self.leave_old_layout().await? {
             // There the client hears that its transaction is over.
-            return Ok(self.links.stay_home());
+            return Ok(self.leg.links.stay_home());
         }
         let way = self.way_of(command).await?;
         if way.enters_shards() {
             // They do not come into a transaction that an error has ended at home.
-            was_rolled_back(self.entry, self.state, self.links, self.flight).await?;
-            if self.state.transaction.rolled_back.is_some() {
-                return Ok(self.links.stay_home());
+            was_rolled_back(self.entry, self.leg).await?;
+            if self.leg.state.transaction.rolled_back.is_some() {
+                return Ok(self.leg.links.stay_home());
             }
         }
         match way {
@@ -210,18 +211,20 @@ impl Cx<'_> {
             return self.answer_over(command.kind, &error).await;
         }
         if command.writes() {
-            if let Err(error) = may_write(&self.entry.worker, self.state, self.links, Place::Home) {
+            if let Err(error) =
+                may_write(&self.entry.worker, &self.leg.state, &mut self.leg.links, Place::Home)
+            {
                 return self.refuse_at_shards(command.kind, &error).await;
             }
-            note_written_at_home(self.state, self.links);
+            note_written_at_home(&self.leg.state, &mut self.leg.links);
         }
-        Ok(self.links.stay_home())
+        Ok(self.leg.links.stay_home())
     }
 
     async fn refuse_at_shards(&mut self, kind: Kind, error: &ClientError) -> Result<Phase, Ending> {
-        self.links.away.role.shards().last = Place::Home;
+        self.leg.links.away.role.shards().last = Place::Home;
         // Of a transaction that was lost at a question about the statement, the client hears first.
-        let lost = self.state.transaction.rolled_back.take();
+        let lost = self.leg.state.transaction.rolled_back.take();
         self.refuse_here(kind, lost.as_deref().unwrap_or(error)).await?;
         Ok(Phase::Over)
     }
@@ -230,8 +233,8 @@ impl Cx<'_> {
     async fn refuse_long(&mut self, kind: Kind) -> Result<Phase, Ending> {
         if kind == Kind::SendLongData {
             // There is no reply to it: the execution is refused.
-            if let Some(id) = self.links.away.role.shards().statements.named(self.io.front())
-                && let Some(statement) = self.links.away.role.shards().statements.get(id)
+            if let Some(id) = self.leg.links.away.role.shards().statements.named(self.io.front())
+                && let Some(statement) = self.leg.links.away.role.shards().statements.get(id)
             {
                 statement.is_cut = true;
             }
@@ -244,10 +247,10 @@ impl Cx<'_> {
 
     /// Gives the client a reply of an inner session to the command in the backlog.
     async fn give_reply(&mut self, kind: Kind, reply: &[u8]) -> Result<Phase, Ending> {
-        begin_own(self.entry, self.io, self.state, self.flight, kind);
+        begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, kind);
         self.skip_command().await?;
-        write_to_client(self.entry, self.io, self.state, reply).await?;
-        self.entry.answered_here(self.links, 0);
+        write_to_client(self.entry, self.io, &mut self.leg.state, reply).await?;
+        self.entry.answered_here(&self.leg.links, 0);
         Ok(Phase::Over)
     }
 }

@@ -17,8 +17,8 @@ use super::facts::endings::lose_other;
 use super::facts::leases::{OF_SESSION, lose_backend, lose_backend_for};
 use super::facts::places::{leaves, shares};
 use super::facts::sharing::{make_one_idle, may_leave_diagnostics, take_back};
-use super::flight::Flight;
 use super::kept_error::leave_diagnostics;
+use super::leg::Leg;
 use super::links::Links;
 use super::state::{Said, SessionState};
 use super::without_schema::position_of_schema;
@@ -37,58 +37,57 @@ impl Cx<'_> {
         hostgroup: u32,
         full: Full,
     ) -> Result<Result<(), AcquireError>, Ending> {
-        if self.state.here != hostgroup {
-            if may_leave_diagnostics(self.entry, self.state, self.links) {
-                Box::pin(leave_diagnostics(self.entry, self.state, self.links, self.flight)).await?;
+        if self.leg.state.here != hostgroup {
+            if may_leave_diagnostics(self.entry, &self.leg.state, &self.leg.links) {
+                Box::pin(leave_diagnostics(self.entry, self.leg)).await?;
             }
-            release_in_use(self.entry, self.state, self.links);
-            self.state.here = hostgroup;
+            release_in_use(self.entry, &mut self.leg.state, &mut self.leg.links);
+            self.leg.state.here = hostgroup;
             self.entry.control.about.set_hostgroup(hostgroup);
             // Of one that was lost before, the next statement hears: this may be another command.
-            let was_lost = self.state.transaction.rolled_back.is_some();
-            take_up(self.entry, self.state, self.links, hostgroup).await?;
-            if !was_lost && let Some(error) = self.state.transaction.rolled_back.take() {
+            let was_lost = self.leg.state.transaction.rolled_back.is_some();
+            take_up(self.entry, &mut self.leg.state, &mut self.leg.links, hostgroup).await?;
+            if !was_lost && let Some(error) = self.leg.state.transaction.rolled_back.take() {
                 return Ok(Err(AcquireError::Proxy(*error)));
             }
         }
-        if let Some(off) = self.links.off()
-            && let Some(error) = lose_backend_for(self.entry, self.state, self.links, Gone::Off(off))?
+        if let Some(off) = self.leg.links.off()
+            && let Some(error) =
+                lose_backend_for(self.entry, &mut self.leg.state, &mut self.leg.links, Gone::Off(off))?
         {
             return Ok(Err(AcquireError::Proxy(error)));
         }
         if self
+            .leg
             .links
             .in_use
             .as_ref()
-            .is_some_and(|backend| leaves(&self.entry.worker, self.state, self.links, backend))
-            && let Some(late) = self.links.in_use.take()
+            .is_some_and(|backend| leaves(&self.entry.worker, &self.leg.state, &self.leg.links, backend))
+            && let Some(late) = self.leg.links.in_use.take()
         {
-            lose_backend(self.entry, self.state, self.links);
+            lose_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
             part(late);
         }
-        let is_borrowed = self.links.in_use.is_none();
+        let is_borrowed = self.leg.links.in_use.is_none();
         if is_borrowed {
             let is_new = match self.borrow_backend(hostgroup, full).await? {
                 Ok(is_new) => is_new,
                 Err(why) => return Ok(Err(why)),
             };
             if is_new
-                && self.state.was_reset()
-                && let Err(why) = reset_new(self.entry, self.state, self.links, self.flight).await?
+                && self.leg.state.was_reset()
+                && let Err(why) = reset_new(self.entry, self.leg).await?
             {
                 return Ok(Err(why));
             }
         }
-        let is_in_none = is_borrowed && self.state.lacks_schema();
-        if self.links.applied() != self.state.version() || is_in_none {
-            return Box::pin(say_settings(self.entry, self.state, self.links, self.flight)).await;
+        let is_in_none = is_borrowed && self.leg.state.lacks_schema();
+        if self.leg.links.applied() != self.leg.state.version() || is_in_none {
+            return Box::pin(say_settings(self.entry, self.leg)).await;
         }
-        if !is_borrowed && self.links.has_setup() && self.flight.ahead != Ahead::All {
+        if !is_borrowed && self.leg.links.has_setup() && self.leg.flight.ahead != Ahead::All {
             // It was for a command that was not sent.
-            return Ok(ask_server(self.entry, self.state, self.links, self.flight, &[])
-                .await?
-                .map(drop)
-                .map_err(AcquireError::Proxy));
+            return Ok(ask_server(self.entry, self.leg, &[]).await?.map(drop).map_err(AcquireError::Proxy));
         }
         Ok(Ok(()))
     }
@@ -96,41 +95,31 @@ impl Cx<'_> {
 
 /// Resets a connection that was just opened: its login has set what the client had before it
 /// reset its own.
-async fn reset_new(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) -> Result<Result<(), AcquireError>, Ending> {
-    let (said, version) = state.before_reset();
+async fn reset_new(entry: &BookEntry, leg: &mut Leg) -> Result<Result<(), AcquireError>, Ending> {
+    let (said, version) = leg.state.before_reset();
     let schema_at = position_of_schema(&said);
-    let mut commands: Vec<_> = said.into_iter().map(|said| command(state, links, said)).collect();
+    let mut commands: Vec<_> = said.into_iter().map(|said| command(&leg.state, &leg.links, said)).collect();
     commands.push((vec![Kind::ResetConnection as u8], Answer::Single));
-    match ask_server(entry, state, links, flight, &commands).await? {
+    match ask_server(entry, leg, &commands).await? {
         Err(error) => return Ok(Err(AcquireError::Proxy(error))),
         Ok(replies) => {
-            let may_lack = links.note_schema_reply(state, schema_at, &replies);
+            let may_lack = leg.links.note_schema_reply(&mut leg.state, schema_at, &replies);
             let refusal = replies
                 .into_iter()
                 .enumerate()
                 .find(|(at, reply)| reply.error().is_some() && !(may_lack && Some(*at) == schema_at));
             if let Some((_, reply)) = refusal {
-                return Ok(Err(refused_setup(entry, state, links, &reply)));
+                return Ok(Err(refused_setup(entry, &mut leg.state, &mut leg.links, &reply)));
             }
         }
     }
-    links.set_applied(version);
+    leg.links.set_applied(version);
     Ok(Ok(()))
 }
 
 /// Says at the backend what it has not heard yet of what the client has set.
-async fn say_settings(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) -> Result<Result<(), AcquireError>, Ending> {
-    let missing = state.missing(links.applied());
+async fn say_settings(entry: &BookEntry, leg: &mut Leg) -> Result<Result<(), AcquireError>, Ending> {
+    let missing = leg.state.missing(leg.links.applied());
     let schema_at = position_of_schema(&missing);
     for said in &missing {
         match said {
@@ -142,32 +131,32 @@ async fn say_settings(
         }
     }
     let commands: Vec<_> =
-        missing.into_iter().map(|said| (said.purpose(), command(state, links, said))).collect();
-    if may_send_ahead(&entry.worker, state, links, flight, &commands) {
-        links.set_applied(state.version());
-        let setup = Setup::new(Vec::new(), commands, state.identity.capabilities, None);
-        if let Some(link) = links.connection_mut() {
+        missing.into_iter().map(|said| (said.purpose(), command(&leg.state, &leg.links, said))).collect();
+    if may_send_ahead(&entry.worker, leg, &commands) {
+        leg.links.set_applied(leg.state.version());
+        let setup = Setup::new(Vec::new(), commands, leg.state.identity.capabilities, None);
+        if let Some(link) = leg.links.connection_mut() {
             link.set_setup(setup);
         }
         return Ok(Ok(()));
     }
     let commands: Vec<_> = commands.into_iter().map(|(_, command)| command).collect();
-    let replies = match ask_server(entry, state, links, flight, &commands).await? {
+    let replies = match ask_server(entry, leg, &commands).await? {
         Ok(replies) => replies,
         Err(error) => return Ok(Err(AcquireError::Proxy(error))),
     };
-    let may_lack = links.note_schema_reply(state, schema_at, &replies);
+    let may_lack = leg.links.note_schema_reply(&mut leg.state, schema_at, &replies);
     let refused = |code: u16| !DOES_NOT_HAVE_IT.contains(&code);
     let refusal = replies
         .into_iter()
         .enumerate()
         .find(|(at, reply)| reply.error().is_some_and(refused) && !(may_lack && Some(*at) == schema_at));
     if let Some((_, reply)) = refusal {
-        return Ok(Err(refused_setup(entry, state, links, &reply)));
+        return Ok(Err(refused_setup(entry, &mut leg.state, &mut leg.links, &reply)));
     }
-    links.set_applied(state.version());
-    if let Some(backend) = &links.in_use {
-        let (server, user) = (backend.server().id(), &state.identity.account.user.name);
+    leg.links.set_applied(leg.state.version());
+    if let Some(backend) = &leg.links.in_use {
+        let (server, user) = (backend.server().id(), &leg.state.identity.account.user.name);
         for (payload, _) in &commands {
             entry.worker.upstream.accepted.note(server, user, payload);
         }
@@ -248,24 +237,18 @@ fn refused_setup(
 /// an answer. At a connection that was just opened this would not save much, and a command that
 /// was not sent can still go elsewhere: there only goes first what nothing depends on. One that
 /// the client would miss is not to be risked.
-fn may_send_ahead(
-    worker: &Worker,
-    state: &SessionState,
-    links: &Links,
-    flight: &Flight,
-    commands: &[(Purpose, InternalQuery)],
-) -> bool {
-    let Some(backend) = &links.in_use else { return false };
+fn may_send_ahead(worker: &Worker, leg: &Leg, commands: &[(Purpose, InternalQuery)]) -> bool {
+    let Some(backend) = &leg.links.in_use else { return false };
     let (link, server) = (backend.connection(), backend.server().id());
-    let user = &state.identity.account.user.name;
+    let user = &leg.state.identity.account.user.name;
     let is_known = |purpose: Purpose, payload: &[u8]| {
         purpose == Purpose::Tracking
             || link.state().applied > 0 && worker.upstream.accepted.has(server, user, payload, link.opened())
     };
     let is_known = |(purpose, (payload, _)): &(Purpose, InternalQuery)| {
-        flight.ahead.has(*purpose) && is_known(*purpose, payload)
+        leg.flight.ahead.has(*purpose) && is_known(*purpose, payload)
     };
-    links.loss(state) == Loss::Nothing
+    leg.links.loss(&leg.state) == Loss::Nothing
         && !link.has_setup()
         && link.may_pipeline()
         && commands.iter().all(is_known)

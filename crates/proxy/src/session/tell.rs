@@ -50,18 +50,18 @@ impl Cx<'_> {
                 Some(explanation) => Told::Rows(explanation.rows()),
                 None => Told::Refused(ClientError::NothingToExplain),
             },
-            Ask::Trace { json } => match &self.state.trace {
+            Ask::Trace { json } => match &self.leg.state.trace {
                 Some(trace) if json => Told::Json("EXPLAIN", trace.json()),
                 Some(trace) => Told::Rows(trace.rows()),
                 None => Told::Refused(ClientError::NotTraced),
             },
             Ask::Internals => {
-                Told::Json("session_info", internals(self.entry, self.io, self.state, self.links))
+                Told::Json("session_info", internals(self.entry, self.io, &self.leg.state, &self.leg.links))
             }
             Ask::UnknownInternal => Told::Refused(ClientError::UnknownInternal),
             Ask::Tracing(on) => {
-                if on != self.state.trace.is_some() {
-                    self.state.trace = on.then(Box::default);
+                if on != self.leg.state.trace.is_some() {
+                    self.leg.state.trace = on.then(Box::default);
                 }
                 Told::Done
             }
@@ -70,7 +70,7 @@ impl Cx<'_> {
         let (columns, rows) = match told {
             Told::Done => {
                 return self
-                    .answer_here(kind, &ok(self.state.identity.capabilities, self.state.status))
+                    .answer_here(kind, &ok(self.leg.state.identity.capabilities, self.leg.state.status))
                     .await;
             }
             Told::Refused(error) => return self.refuse_here(kind, &error).await,
@@ -80,11 +80,11 @@ impl Cx<'_> {
                 (&name[..], vec![vec![json]])
             }
         };
-        begin_own(self.entry, self.io, self.state, self.flight, kind);
+        begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, kind);
         let seq = self.skip_command().await?;
-        let packets = result(seq, columns, rows, self.state.status, self.state.identity.capabilities);
-        write_to_client(self.entry, self.io, self.state, &packets).await?;
-        self.entry.answered_here(self.links, 0);
+        let packets = result(seq, columns, rows, self.leg.state.status, self.leg.state.identity.capabilities);
+        write_to_client(self.entry, self.io, &mut self.leg.state, &packets).await?;
+        self.entry.answered_here(&self.leg.links, 0);
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl Cx<'_> {
         if self.entry.worker.has_shards() {
             return Box::pin(self.explain_shards(from)).await;
         }
-        Ok(explain_backlog(self.entry, self.io, self.state, self.links, from))
+        Ok(explain_backlog(self.entry, self.io, &self.leg.state, &self.leg.links, from))
     }
 }
 

@@ -10,9 +10,7 @@ use wire::{Capabilities, Codec as _, packet};
 use super::entry::BookEntry;
 use super::facts::asking::{ask_server, packet_of};
 use super::facts::orders::note_own_limit;
-use super::flight::Flight;
-use super::links::Links;
-use super::state::SessionState;
+use super::leg::Leg;
 use crate::ending::Ending;
 use crate::state::{Setting, set};
 
@@ -24,25 +22,19 @@ const NUMBERS: [u8; 9] = [1, 2, 3, 4, 5, 8, 9, 13, 246];
 const VALUE_BYTES_END: usize = 0xfb;
 
 /// Asks the server what the session has set there.
-pub(super) async fn ask_what_is_set(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) -> Result<(), Ending> {
-    let Some(link) = links.connection() else { return Ok(()) };
+pub(super) async fn ask_what_is_set(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    let Some(link) = leg.links.connection() else { return Ok(()) };
     let names: Vec<Box<str>> = link.state().pins.unknown_values().map(Box::from).collect();
     let columns: Vec<String> = names.iter().map(|name| set::question(name)).collect();
-    let question = packet_of(state, format!("SELECT {}", columns.join(", ")).as_bytes());
+    let question = packet_of(&leg.state, format!("SELECT {}", columns.join(", ")).as_bytes());
     // If that fails, the client hears of it with its next statement.
-    let replies =
-        ask_server(entry, state, links, flight, &[(question, Answer::Result)]).await?.unwrap_or_default();
-    links.hide_last_result(state);
-    let settings = replies.first().map(|reply| told(reply, &names, state.identity.capabilities));
-    if let Some(link) = links.state_mut() {
-        state.note_told(settings.unwrap_or_default(), link);
+    let replies = ask_server(entry, leg, &[(question, Answer::Result)]).await?.unwrap_or_default();
+    leg.links.hide_last_result(&mut leg.state);
+    let settings = replies.first().map(|reply| told(reply, &names, leg.state.identity.capabilities));
+    if let Some(link) = leg.links.state_mut() {
+        leg.state.note_told(settings.unwrap_or_default(), link);
     }
-    note_own_limit(entry, state, links);
+    note_own_limit(entry, &leg.state, &leg.links);
     Ok(())
 }
 

@@ -25,11 +25,11 @@ impl Cx<'_> {
     /// Waits until the command in the backlog may be sent. If it may not be, it is answered with
     /// the reason.
     pub(super) async fn wait(&mut self, kind: Kind) -> Result<Phase, Ending> {
-        let decided = self.flight.as_mut().and_then(|flight| flight.decided.take());
+        let decided = self.leg.flight.as_mut().and_then(|flight| flight.decided.take());
         let orders = decided.as_ref().and_then(|decided| decided.orders.as_deref());
         match self.wait_for_turn(kind, orders).await {
             Ok(places) => {
-                let flight = self.flight.begin();
+                let flight = self.leg.flight.begin();
                 (flight.places, flight.decided) = (Some(places.into()), decided);
                 Ok(Phase::SettingUp(kind))
             }
@@ -47,7 +47,7 @@ impl Cx<'_> {
         let ordered = orders.and_then(|orders| orders.verdict.delay).unwrap_or_default();
         let delay = settings.variables.default_query_delay.saturating_add(ordered);
         let of_rules = orders.map(|orders| settings.limits.of(&orders.verdict)).unwrap_or_default();
-        let user = std::sync::Arc::clone(&self.state.identity.account.user);
+        let user = std::sync::Arc::clone(&self.leg.state.identity.account.user);
         // The limit of the user first, then those of rules in their order: so no session waits for
         // another session that waits for it.
         let limits: Vec<&Limit> = user.limit.iter().chain(of_rules).collect();
@@ -55,19 +55,24 @@ impl Cx<'_> {
             return Ok(Vec::new());
         }
         self.release_to_wait();
-        show_waiting(self.entry, self.io, self.state, self.flight);
+        show_waiting(self.entry, self.io, &self.leg.state, &self.leg.flight);
         self.entry.control.delayed.set(true);
         let longest = settings.variables.connect_timeout_server_max;
         let begun = Instant::now();
         let waited = {
             let waiting = pin!(places(delay, &limits, longest));
-            while_waiting(&self.entry.control, &mut self.io.client, self.state.identity.capabilities, waiting)
-                .await?
+            while_waiting(
+                &self.entry.control,
+                &mut self.io.client,
+                self.leg.state.identity.capabilities,
+                waiting,
+            )
+            .await?
         };
         self.entry.control.delayed.set(false);
-        self.state.trace(|trace| trace.add(Part::Queue, begun.elapsed()));
-        self.entry.end_running(self.links);
-        take_back(self.entry, self.state, self.links);
+        self.leg.state.trace(|trace| trace.add(Part::Queue, begun.elapsed()));
+        self.entry.end_running(&self.leg.links);
+        take_back(self.entry, &mut self.leg.state, &mut self.leg.links);
         match waited.unwrap_or_else(|| Err(ClientError::Interrupted)) {
             Ok(places) => Ok(places),
             Err(error) => Err(self.refuse_here(kind, &error).await.into()),

@@ -11,8 +11,7 @@ use wire::reply::Answer;
 
 use super::entry::BookEntry;
 use super::facts::asking::{ask_besides, packet_of};
-use super::flight::Flight;
-use super::links::Links;
+use super::leg::Leg;
 use super::state::SessionState;
 use crate::control::Control;
 use crate::ending::Ending;
@@ -21,24 +20,19 @@ use crate::ending::Ending;
 const QUESTION: &[u8] = b"SHOW WARNINGS LIMIT 8";
 
 /// Logs the warnings of the statement that ran last.
-pub(super) async fn log_warnings(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-    warned: Warned,
-) -> Result<(), Ending> {
-    let is_here = links.in_use.is_some() && flight.decided.is_none() && flight.refused.is_none();
-    let is_here = is_here && !links.is_promised();
+pub(super) async fn log_warnings(entry: &BookEntry, leg: &mut Leg, warned: Warned) -> Result<(), Ending> {
+    let is_here = leg.links.in_use.is_some() && leg.flight.decided.is_none() && leg.flight.refused.is_none();
+    let is_here = is_here && !leg.links.is_promised();
     if !is_here {
         return Ok(());
     }
-    let question = (packet_of(state, QUESTION), Answer::Result);
-    let replies = ask_besides(entry, state, links, flight, &[question]).await?;
-    links.hide_last_result(state);
+    let question = (packet_of(&leg.state, QUESTION), Answer::Result);
+    let replies = ask_besides(entry, leg, &[question]).await?;
+    leg.links.hide_last_result(&mut leg.state);
     for reply in replies {
         let rows = reply.rows().into_iter().flatten();
-        rows.filter_map(warning).for_each(|warning| log_warning(&entry.control, state, &warning, warned));
+        rows.filter_map(warning)
+            .for_each(|warning| log_warning(&entry.control, &leg.state, &warning, warned));
     }
     Ok(())
 }

@@ -38,19 +38,19 @@ impl Cx<'_> {
         hostgroup: u32,
         why: AcquireError,
     ) -> Result<Result<(), AcquireError>, Ending> {
-        let keeps = self.links.in_use.is_some() && self.links.loss(self.state) != Loss::Nothing;
-        if keeps || !self.state.leave_schema() {
+        let keeps = self.leg.links.in_use.is_some() && self.leg.links.loss(&self.leg.state) != Loss::Nothing;
+        if keeps || !self.leg.state.leave_schema() {
             return Ok(Err(why));
         }
-        let account = &self.state.identity.account;
+        let account = &self.leg.state.identity.account;
         account.user.doubt(account.schema.as_deref());
-        if !self.links.away.is_admitted {
+        if !self.leg.links.away.is_admitted {
             // It is what the server has against the login, which is heard once.
             return Ok(Err(why));
         }
-        if let Some(backend) = self.links.in_use.take() {
+        if let Some(backend) = self.leg.links.in_use.take() {
             part(backend);
-            lose_backend(self.entry, self.state, self.links);
+            lose_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
         }
         self.go_in_schema(hostgroup, Full::TryAgain).await
     }

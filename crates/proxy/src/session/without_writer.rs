@@ -22,8 +22,8 @@ use super::entry::BookEntry;
 use super::facts::asking::{ask_server, packet_of};
 use super::facts::leases::lose_backend;
 use super::facts::routing::judge;
-use super::flight::Flight;
 use super::io::Io;
+use super::leg::Leg;
 use super::links::Links;
 use super::state::{Past, SessionState};
 use super::stop::Stop;
@@ -86,14 +86,14 @@ impl Cx<'_> {
         if self.entry.worker.shared.upstream.pool.works(hostgroup, self.entry.worker.shared.uptime()) {
             return Err(self.unreached(why, decided).await);
         }
-        match without_writer(self.entry, self.io, self.state, self.links, decided) {
+        match without_writer(self.entry, self.io, &self.leg.state, &self.leg.links, decided) {
             Without::Later => return Err(self.begin_later(Kind::Query).await.into()),
             Without::Reader(reader) => {
                 if self.go_to(reader, Full::Elsewhere).await?.is_ok() {
                     decided.redirect(reader);
                     return Ok(reader);
                 }
-                self.flight.begin().internal_lost = false;
+                self.leg.flight.begin().internal_lost = false;
             }
             Without::Waits => {}
         }
@@ -103,36 +103,36 @@ impl Cx<'_> {
 
     /// Goes on with a command of a transaction that has not begun at a server.
     pub(super) async fn reach_with_begin(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
-        match self.io.bracket_in_backlog(self.state) {
+        match self.io.bracket_in_backlog(&self.leg.state) {
             // Servers commit a transaction when another one begins: this one is empty.
-            Some(Bracket::Begin) => self.state.past.remove(Past::BEGINS_LATER),
+            Some(Bracket::Begin) => self.leg.state.past.remove(Past::BEGINS_LATER),
             Some(Bracket::End) => {
                 return Err(self.end_unbegun(Kind::Query).await.into());
             }
             None => {}
         }
-        let status = self.state.status;
-        if !self.state.begins_later() {
-            self.state.status -= StatusFlags::IN_TRANSACTION;
+        let status = self.leg.state.status;
+        if !self.leg.state.begins_later() {
+            self.leg.state.status -= StatusFlags::IN_TRANSACTION;
             return Box::pin(self.reach(decided)).await;
         }
-        self.flight.begin().ahead = Ahead::Nothing;
+        self.leg.flight.begin().ahead = Ahead::Nothing;
         let reached = match self.go_to(decided.hostgroup(), Full::TryAgain).await? {
-            Ok(()) => say_begin(self.entry, self.state, self.links, self.flight).await?,
+            Ok(()) => say_begin(self.entry, self.leg).await?,
             Err(why) => Err(why),
         };
         match reached {
             Ok(()) => {
-                self.state.past.remove(Past::BEGINS_LATER);
+                self.leg.state.past.remove(Past::BEGINS_LATER);
                 Ok(decided.hostgroup())
             }
             Err(why) => {
                 // The client is in its transaction as before.
-                if let Some(backend) = self.links.in_use.take() {
-                    lose_backend(self.entry, self.state, self.links);
+                if let Some(backend) = self.leg.links.in_use.take() {
+                    lose_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
                     part(backend);
                 }
-                self.state.status = status;
+                self.leg.state.status = status;
                 Err(self.unreached(why, decided).await)
             }
         }
@@ -141,27 +141,27 @@ impl Cx<'_> {
     /// Answers the `BEGIN` in the backlog, which is a command of this kind; the server gets it
     /// later.
     pub(super) async fn begin_later(&mut self, kind: Kind) -> Result<(), Ending> {
-        self.state.past |= Past::BEGINS_LATER;
-        self.state.status |= StatusFlags::IN_TRANSACTION;
+        self.leg.state.past |= Past::BEGINS_LATER;
+        self.leg.state.status |= StatusFlags::IN_TRANSACTION;
         self.answer_bracket(kind).await
     }
 
     /// Answers the end of a transaction that has not begun at a server.
     pub(super) async fn end_unbegun(&mut self, kind: Kind) -> Result<(), Ending> {
-        self.state.past.remove(Past::BEGINS_LATER);
-        self.state.status -= StatusFlags::IN_TRANSACTION;
+        self.leg.state.past.remove(Past::BEGINS_LATER);
+        self.leg.state.status -= StatusFlags::IN_TRANSACTION;
         self.answer_bracket(kind).await
     }
 
     /// Answers the statement in the backlog with OK.
     async fn answer_bracket(&mut self, kind: Kind) -> Result<(), Ending> {
-        let payload = packet::Ok::plain(self.state.status).encode(self.state.identity.capabilities);
+        let payload = packet::Ok::plain(self.leg.state.status).encode(self.leg.state.identity.capabilities);
         self.answer_here(kind, &payload).await
     }
 
     /// The command in the backlog has found no server.
     pub(super) async fn unreached(&mut self, why: AcquireError, decided: &mut Decided) -> Stop {
-        if self.flight.tries_again(decided) {
+        if self.leg.flight.tries_again(decided) {
             return Stop::Elsewhere;
         }
         if let AcquireError::Proxy(error) = &why {
@@ -175,14 +175,9 @@ impl Cx<'_> {
 }
 
 /// Says the `BEGIN` that was answered here.
-async fn say_begin(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) -> Result<Result<(), AcquireError>, Ending> {
-    let text = packet_of(state, b"BEGIN");
-    let replies = match ask_server(entry, state, links, flight, &[(text, Answer::Result)]).await? {
+async fn say_begin(entry: &BookEntry, leg: &mut Leg) -> Result<Result<(), AcquireError>, Ending> {
+    let text = packet_of(&leg.state, b"BEGIN");
+    let replies = match ask_server(entry, leg, &[(text, Answer::Result)]).await? {
         Ok(replies) => replies,
         Err(error) => return Ok(Err(AcquireError::Proxy(error))),
     };

@@ -20,8 +20,7 @@ use crate::invariant::in_use;
 use crate::session::entry::BookEntry;
 use crate::session::facts::leases::lose_backend_for;
 use crate::session::facts::records::note_internal;
-use crate::session::flight::Flight;
-use crate::session::links::Links;
+use crate::session::leg::Leg;
 use crate::session::state::SessionState;
 use crate::session::trace::Part;
 
@@ -30,14 +29,12 @@ use crate::session::trace::Part;
 /// that with its next statement.
 pub(in crate::session) async fn ask_besides(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     commands: &[InternalQuery],
 ) -> Result<Vec<Reply>, Ending> {
-    Ok(ask_server(entry, state, links, flight, commands).await?.unwrap_or_else(|error| {
+    Ok(ask_server(entry, leg, commands).await?.unwrap_or_else(|error| {
         if matches!(error, ClientError::TransactionLost { .. }) {
-            state.transaction.rolled_back = Some(Box::new(error));
+            leg.state.transaction.rolled_back = Some(Box::new(error));
         }
         Vec::new()
     }))
@@ -46,24 +43,22 @@ pub(in crate::session) async fn ask_besides(
 /// The same with another limit for all replies.
 pub(in crate::session) async fn internal_query_within(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     limit: Duration,
     commands: &[InternalQuery],
 ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
-    let capabilities = state.identity.capabilities;
-    let asked = over_connection(entry, state, links, flight, limit, async |worker, link| {
+    let capabilities = leg.state.identity.capabilities;
+    let asked = over_connection(entry, leg, limit, async |worker, link| {
         internal_query(worker, link, capabilities, commands).await
     });
     match asked.await? {
         Ok(replies) => {
             for reply in &replies {
-                note_internal(&entry.worker, state, links, reply);
+                note_internal(&entry.worker, &mut leg.state, &mut leg.links, reply);
             }
             Ok(Ok(replies))
         }
-        Err(why) => Ok(Err(give_up_unanswered(entry, state, links, flight, why)?)),
+        Err(why) => Ok(Err(give_up_unanswered(entry, leg, why)?)),
     }
 }
 
@@ -71,19 +66,17 @@ pub(in crate::session) async fn internal_query_within(
 /// of use. Else the error says why the connection is of no more use.
 pub(in crate::session) async fn over_connection<T>(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     limit: Duration,
     work: impl AsyncFnOnce(&upstream::Worker, &mut Connection) -> Result<T, &'static str>,
 ) -> Result<Result<T, NoAnswer>, Ending> {
-    let watched = Arc::clone(in_use(links.in_use.as_ref())?.server());
+    let watched = Arc::clone(in_use(leg.links.in_use.as_ref())?.server());
     let control = Rc::clone(&entry.control);
     let begun = Instant::now();
     let outcome = {
         let mut work = pin!(async {
-            links.flush().await?;
-            let Some(backend) = &mut links.in_use else { return Err("the connection is gone") };
+            leg.links.flush().await?;
+            let Some(backend) = &mut leg.links.in_use else { return Err("the connection is gone") };
             work(&entry.worker.upstream, backend.connection_mut()).await
         });
         // The session is woken when its server is found to be down.
@@ -95,8 +88,8 @@ pub(in crate::session) async fn over_connection<T>(
         });
         control.until(Signal::Stop, timeout(limit, work)).await
     };
-    state.trace(|trace| trace.add(Part::Sync, begun.elapsed()));
-    flight.begin().internal_lost = false;
+    leg.state.trace(|trace| trace.add(Part::Sync, begun.elapsed()));
+    leg.flight.begin().internal_lost = false;
     match outcome {
         Err(_) => Err(Ending::Silent),
         Ok(Ok(done)) => Ok(done.map_err(NoAnswer::Lost)),
@@ -108,16 +101,14 @@ pub(in crate::session) async fn over_connection<T>(
 /// client is to hear: that its transaction is lost, if one is.
 pub(in crate::session) fn give_up_unanswered(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     why: NoAnswer,
 ) -> Result<ClientError, Ending> {
-    let watched = Arc::clone(in_use(links.in_use.as_ref())?.server());
+    let watched = Arc::clone(in_use(leg.links.in_use.as_ref())?.server());
     let gone = watched.off().map_or(Gone::Closed, Gone::Off);
-    let rolled_back = lose_backend_for(entry, state, links, gone)?;
+    let rolled_back = lose_backend_for(entry, &mut leg.state, &mut leg.links, gone)?;
     // Without an answer another server would not be tried in time.
-    flight.begin().internal_lost = matches!(why, NoAnswer::Lost(_)) && rolled_back.is_none();
+    leg.flight.begin().internal_lost = matches!(why, NoAnswer::Lost(_)) && rolled_back.is_none();
     let why = match why {
         NoAnswer::Lost(why) => why,
         NoAnswer::Late => "no answer in time",
@@ -126,53 +117,38 @@ pub(in crate::session) fn give_up_unanswered(
 }
 
 /// Has the backend in use forget warnings that are not about the session's statements.
-pub(in crate::session) async fn forget_warnings(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) -> Result<(), Ending> {
+pub(in crate::session) async fn forget_warnings(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
     // At MariaDB a statement without tables leaves them as they are.
-    let read = (packet_of(state, b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
-    ask_besides(entry, state, links, flight, &[read]).await?;
-    if let Some(link) = links.connection_mut() {
+    let read = (packet_of(&leg.state, b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
+    ask_besides(entry, leg, &[read]).await?;
+    if let Some(link) = leg.links.connection_mut() {
         link.set_own_warnings(false);
     }
-    links.hide_last_result(state);
+    leg.links.hide_last_result(&mut leg.state);
     Ok(())
 }
 
 /// Ends the transaction that a question has begun where `autocommit` is off.
-pub(in crate::session) async fn end_question(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) -> Result<(), Ending> {
-    if state.status.contains(StatusFlags::IN_TRANSACTION) {
-        let commit = (packet_of(state, COMMIT), Answer::Result);
+pub(in crate::session) async fn end_question(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    if leg.state.status.contains(StatusFlags::IN_TRANSACTION) {
+        let commit = (packet_of(&leg.state, COMMIT), Answer::Result);
         // If that fails, the client hears of it with its next statement.
-        let _ = ask_server(entry, state, links, flight, &[commit]).await?;
-        links.note_ran(state);
+        let _ = ask_server(entry, leg, &[commit]).await?;
+        leg.links.note_ran(&mut leg.state);
     }
     Ok(())
 }
 
 /// Asks how many rows there were, which the other questions hide and the answer of a routine
 /// does not tell. False if their answers could not be read.
-pub(in crate::session) async fn ask_rows(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) -> Result<bool, Ending> {
-    let unknown = links.unknown_here(state);
-    let question = (packet_of(state, FIRST_QUESTION), Answer::Result);
-    let replies = ask_server(entry, state, links, flight, &[question]).await?.unwrap_or_default();
-    links.hide_last_result(state);
+pub(in crate::session) async fn ask_rows(entry: &BookEntry, leg: &mut Leg) -> Result<bool, Ending> {
+    let unknown = leg.links.unknown_here(&leg.state);
+    let question = (packet_of(&leg.state, FIRST_QUESTION), Answer::Result);
+    let replies = ask_server(entry, leg, &[question]).await?.unwrap_or_default();
+    leg.links.hide_last_result(&mut leg.state);
     let row = replies.first().and_then(Reply::only_row).map(texts).unwrap_or_default();
     let mut numbers = row.iter();
-    let counted = &mut state.last.counted;
+    let counted = &mut leg.state.last.counted;
     if let Some(changed) = numbers.next().and_then(|text| text.parse().ok()) {
         counted.changed = unknown.changed.unwrap_or(changed);
     }
@@ -234,11 +210,9 @@ pub(in crate::session) enum NoAnswer {
 /// what the client is to hear: that its transaction is lost, if one is.
 pub(in crate::session) async fn ask_server(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     commands: &[InternalQuery],
 ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
     let limit = entry.worker.settings().variables.connect_timeout_server_max;
-    internal_query_within(entry, state, links, flight, limit, commands).await
+    internal_query_within(entry, leg, limit, commands).await
 }

@@ -17,9 +17,9 @@ use crate::limits::{BATCHED_BYTES_MAX, EXPLAINED_BYTES_MAX};
 use crate::session::decided::Decided;
 use crate::session::facts::causal::is_bound_to;
 use crate::session::facts::kills::{own_kill, prepared_kill, takes_several_statements};
-use crate::session::flight::Flight;
 use crate::session::hidden::Batched;
 use crate::session::io::Io;
+use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::statement;
@@ -28,17 +28,11 @@ use crate::worker::Worker;
 
 /// The command that `input` begins with, which was decided about and waits for a connection, if
 /// it may go out together with others.
-pub(in crate::session) fn batchable(
-    worker: &Worker,
-    state: &SessionState,
-    links: &Links,
-    flight: &mut Flight,
-    input: &[u8],
-) -> Option<Candidate> {
+pub(in crate::session) fn batchable(worker: &Worker, leg: &mut Leg, input: &[u8]) -> Option<Candidate> {
     if worker.settings().upstream.statements_together < 2 {
         return None;
     }
-    let decided = flight.decided.as_ref().filter(|decided| {
+    let decided = leg.flight.decided.as_ref().filter(|decided| {
         decided.plan.kind == StatementKind::Select
             && decided.is_plain_read()
             && !decided.plan.effects.intersects(STAYS_ALONE)
@@ -46,14 +40,14 @@ pub(in crate::session) fn batchable(
             && decided.orders.is_none()
     })?;
     let digest = decided.digest()?;
-    let is_usual = state.status.contains(StatusFlags::AUTOCOMMIT)
-        && !state.status.contains(StatusFlags::IN_TRANSACTION)
-        && links.away.is_admitted
-        && links.is_unpinned()
-        && state.gtids.is_none()
-        && !flight.taps.compares()
+    let is_usual = leg.state.status.contains(StatusFlags::AUTOCOMMIT)
+        && !leg.state.status.contains(StatusFlags::IN_TRANSACTION)
+        && leg.links.away.is_admitted
+        && leg.links.is_unpinned()
+        && leg.state.gtids.is_none()
+        && !leg.flight.taps.compares()
         && worker.rate_to_client().is_none();
-    let command = Command::first(input, state.identity.capabilities)?;
+    let command = Command::first(input, leg.state.identity.capabilities)?;
     if !matches!(command.kind, Kind::Query | Kind::StmtExecute) {
         return None;
     }
@@ -62,13 +56,14 @@ pub(in crate::session) fn batchable(
     if !is_usual || input.len() > BATCHED_BYTES_MAX || !is_one() {
         return None;
     }
-    let batchable = worker.upstream.history.is_known(digest).then(|| candidate(state, command)).flatten();
+    let batchable =
+        worker.upstream.history.is_known(digest).then(|| candidate(&leg.state, command)).flatten();
     let command = batchable.as_ref().map(|batchable| match batchable.execution {
         None => Rc::clone(&batchable.command),
         // Sent once more, it is for whatever connection has it then.
         Some(_) => input.into(),
     });
-    flight.begin().batched =
+    leg.flight.begin().batched =
         Some(Batched { digest, command, begun: None, reply: Withhold::default(), is_marred: false });
     batchable
 }
@@ -102,30 +97,17 @@ pub(in crate::session) fn may_ask_ahead(
 }
 
 /// Whether a command is not simply forwarded, even when there is a backend.
-pub(in crate::session) fn is_own(
-    worker: &Worker,
-    state: &SessionState,
-    links: &Links,
-    flight: &Flight,
-    command: Command<'_>,
-) -> bool {
-    matches!(command.kind, Kind::Quit | Kind::ChangeUser)
-        || look(worker, state, links, flight, command) != Look::Plain
+pub(in crate::session) fn is_own(worker: &Worker, leg: &Leg, command: Command<'_>) -> bool {
+    matches!(command.kind, Kind::Quit | Kind::ChangeUser) || look(worker, leg, command) != Look::Plain
 }
 
 /// Looks for connection ids in a command.
-pub(in crate::session) fn look(
-    worker: &Worker,
-    state: &SessionState,
-    links: &Links,
-    flight: &Flight,
-    command: Command<'_>,
-) -> Look {
+pub(in crate::session) fn look(worker: &Worker, leg: &Leg, command: Command<'_>) -> Look {
     let may_be_ours = match (command.kind, command.is_there()) {
         _ if command.payload_len() > own_bytes_max(command) => false,
         (Kind::ProcessKill | Kind::ProcessInfo, _) | (Kind::StmtPrepare, false) => true,
-        (Kind::StmtExecute, false) => state.past.contains(Past::PREPARED_KILL),
-        (Kind::StmtExecute, true) => prepared_kill(worker, state, command).is_some(),
+        (Kind::StmtExecute, false) => leg.state.past.contains(Past::PREPARED_KILL),
+        (Kind::StmtExecute, true) => prepared_kill(worker, &leg.state, command).is_some(),
         (Kind::Query, true) => statement::may_be_own(command.text()),
         (Kind::Query, false) => statement::may_become_own(command.text()),
         (Kind::StmtPrepare, true) => statement::naming::has_id(command.payload()),
@@ -143,13 +125,13 @@ pub(in crate::session) fn look(
             .ok()
             .filter(Kill::is_of_a_session)
             .map(Own::Kill),
-        Kind::Query => own_statement(worker, state, command.text()),
-        Kind::StmtExecute => prepared_kill(worker, state, command),
+        Kind::Query => own_statement(worker, &leg.state, command.text()),
+        Kind::StmtExecute => prepared_kill(worker, &leg.state, command),
         Kind::ProcessInfo => Some(Own::Processes { is_full: false }),
         _ => None,
     };
-    let ours = ours.filter(|own| !flight.needs_no_more(*own));
-    let ours = ours.or_else(|| links.names_threads(worker, command).then_some(Own::Naming));
+    let ours = ours.filter(|own| !leg.flight.needs_no_more(*own));
+    let ours = ours.or_else(|| leg.links.names_threads(worker, command).then_some(Own::Naming));
     ours.map_or(Look::Plain, Look::Ours)
 }
 

@@ -22,6 +22,7 @@ use crate::session::facts::causal::{depends_on_writes, may_lack_writes};
 use crate::session::facts::places::{has_to_wait, is_at, shares};
 use crate::session::flight::Flight;
 use crate::session::io::Io;
+use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::state::prepared::{NO_MODES, Prepared, Preparing};
 use crate::session::state::{Past, SessionState};
@@ -29,17 +30,12 @@ use crate::statement::kill::PreparedKill;
 use crate::worker::Worker;
 
 /// Takes note of a command for a prepared statement that is being sent to the backend.
-pub(in crate::session) fn note_prepared(
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-    command: Command<'_>,
-) {
-    let (caps, hostgroup, version) = (state.identity.capabilities, state.here, state.version());
+pub(in crate::session) fn note_prepared(leg: &mut Leg, command: Command<'_>) {
+    let (caps, hostgroup, version) = (leg.state.identity.capabilities, leg.state.here, leg.state.version());
     let (kind, opens_cursor) = (command.kind, command.opens_cursor());
     let Some(id) = command.statement() else { return };
-    let Some(all) = &mut state.prepared else { return };
-    let Some(link) = links.connection_mut() else { return };
+    let Some(all) = &mut leg.state.prepared else { return };
+    let Some(link) = leg.links.connection_mut() else { return };
     let known = all.get(id).and_then(|one| Some((one.serial, one.id_at(Some(link.state()))?)));
     let known_as = known.map_or(id, |(_, known_as)| known_as);
     match kind {
@@ -68,7 +64,7 @@ pub(in crate::session) fn note_prepared(
                 place.note_own();
             }
             if let Some(change) = prepared.what.change.clone() {
-                propose(state, links, flight, Box::new(change));
+                propose(leg, Box::new(change));
             }
         }
         Kind::StmtExecute => {
@@ -90,9 +86,9 @@ pub(in crate::session) fn note_prepared(
             }
             if let Some(mut change) = prepared.what.change.clone() {
                 if let Some(at) = change.passed_by {
-                    change.set_passed(state.value_of(command, at));
+                    change.set_passed(leg.state.value_of(command, at));
                 }
-                propose(state, links, flight, Box::new(change));
+                propose(leg, Box::new(change));
             }
         }
         _ => {}
@@ -115,104 +111,86 @@ pub(in crate::session) fn send_once_more(
 }
 
 /// A command that changes this if it succeeds is on its way.
-pub(in crate::session) fn propose(
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-    mut change: Box<Change>,
-) {
+pub(in crate::session) fn propose(leg: &mut Leg, mut change: Box<Change>) {
     if let Some(calls) = &mut change.calls {
         calls.begin(Instant::now().into_std());
     }
     // The one before has not been answered. That it is in vain to stay does no harm.
-    if let Some(before) = flight.begin().proposed.replace(change) {
-        links.note_left(state, before.marks, None);
+    if let Some(before) = leg.flight.begin().proposed.replace(change) {
+        leg.links.note_left(&mut leg.state, before.marks, None);
     }
 }
 
 /// Sends parts to the backend in use, which knows the statement by this number.
 pub(in crate::session) async fn send_parts(
     worker: &Worker,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     known_as: u32,
     mut parts: Vec<u8>,
 ) -> Result<(), Ending> {
     const ID: Range<usize> = HEADER_LEN + STATEMENT_ID.start..HEADER_LEN + STATEMENT_ID.end;
     let mut rest = &mut parts[..];
-    while let Some(command) = Command::first(rest, state.identity.capabilities) {
+    while let Some(command) = Command::first(rest, leg.state.identity.capabilities) {
         let len = command.packet().len();
-        note_prepared(state, links, flight, command);
+        note_prepared(leg, command);
         if let Some(id) = rest.get_mut(ID) {
             id.copy_from_slice(&known_as.to_le_bytes());
         }
         rest = rest.get_mut(len..).unwrap_or_default();
     }
     worker.note_at_server(Kind::SendLongData);
-    poll_fn(|cx| Poll::Ready(links.send(cx, &parts))).await
+    poll_fn(|cx| Poll::Ready(leg.links.send(cx, &parts))).await
 }
 
 /// What was decided about the execution that `input` is, if the backend in use has its
 /// statement, maybe from another session, and gets nothing else.
 pub(in crate::session) fn reuse_at_once(
     worker: &Worker,
-    state: &SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     command: Command<'_>,
     input: &[u8],
 ) -> Option<Decided> {
     let is_all = command.kind == Kind::StmtExecute && command.is_whole() && command.packet() == input;
-    if !is_all
-        || is_own(worker, state, links, flight, command)
-        || !needs_only_its_statement(worker, state, links, flight, command)
-    {
+    if !is_all || is_own(worker, leg, command) || !needs_only_its_statement(worker, leg, command) {
         return None;
     }
-    if state.begins_later() {
+    if leg.state.begins_later() {
         return None;
     }
     let id = command.statement()?;
-    let prepared = state.prepared.as_ref()?.get(id)?;
-    let link = links.state();
+    let prepared = leg.state.prepared.as_ref()?.get(id)?;
+    let link = leg.links.state();
     let place = prepared.at(link);
     let is_usual = is_usual(prepared, command)
         && place.is_none_or(|place| place.came != Came::ForOnce)
         && !prepared.has_other_columns_at(link)
-        && !state.lacks_types(link, command);
+        && !leg.state.lacks_types(link, command);
     if !is_usual {
         return None;
     }
     let known_as = place.map(|place| place.statement.id);
     debug_assert!(
-        known_as.is_none() || !links.is_awaited(),
+        known_as.is_none() || !leg.links.is_awaited(),
         "whoever gets a connection has nothing there yet"
     );
     let known_as = if let Some(known_as) = known_as {
         known_as
     } else {
-        let typed = state.typed_by(command);
-        links.reuse_statement(state, id, &typed)?
+        let typed = leg.state.typed_by(command);
+        leg.links.reuse_statement(&leg.state, id, &typed)?
     };
-    let patch = links.patch(state, command, known_as).ok()?;
-    let decided = flight.as_mut()?.decided.take()?;
+    let patch = leg.links.patch(&leg.state, command, known_as).ok()?;
+    let decided = leg.flight.as_mut()?.decided.take()?;
     Some(Decided { patch, ..decided })
 }
 
 /// Whether an execution is all that has to be sent to the backend in use, once its statement is
 /// there.
-pub(in crate::session) fn needs_only_its_statement(
-    worker: &Worker,
-    state: &SessionState,
-    links: &Links,
-    flight: &Flight,
-    command: Command<'_>,
-) -> bool {
-    flight.decided.as_ref().is_some_and(|decided| {
+pub(in crate::session) fn needs_only_its_statement(worker: &Worker, leg: &Leg, command: Command<'_>) -> bool {
+    leg.flight.decided.as_ref().is_some_and(|decided| {
         decided.patch.is_none()
-            && is_here(worker, state, links, decided)
-            && comes_alone(worker, state, links, command, decided)
+            && is_here(worker, &leg.state, &leg.links, decided)
+            && comes_alone(worker, &leg.state, &leg.links, command, decided)
     })
 }
 

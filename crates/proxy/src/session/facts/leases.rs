@@ -14,7 +14,7 @@ use crate::kill::clean_up;
 use crate::session::entry::BookEntry;
 use crate::session::facts::endings::{interrupted, told, told_if};
 use crate::session::facts::orders::shot;
-use crate::session::flight::Flight;
+use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::sock::Input;
@@ -157,17 +157,12 @@ pub(in crate::session) const OF_SESSION: StatusFlags =
 
 /// The connection was taken over with a command that was sent already, and now something else
 /// has to be done first.
-pub(in crate::session) fn leave_batch(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) {
-    if links.is_awaited() {
-        if let Some(flight) = flight.as_mut() {
+pub(in crate::session) fn leave_batch(entry: &BookEntry, leg: &mut Leg) {
+    if leg.links.is_awaited() {
+        if let Some(flight) = leg.flight.as_mut() {
             flight.batched = None;
         }
-        lose_backend(entry, state, links);
+        lose_backend(entry, &mut leg.state, &mut leg.links);
     }
 }
 

@@ -17,6 +17,7 @@ use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
 use crate::session::facts::cache::tables_of;
 use crate::session::flight::Flight;
+use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::relations::defines;
 use crate::session::state::{Past, SessionState};
@@ -83,52 +84,49 @@ pub(in crate::session) fn add_write(entry: &BookEntry, flight: &mut Flight) {
 #[inline]
 pub(in crate::session) fn note_write(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     command: Command<'_>,
     decided: &Decided,
 ) {
     if may_write(decided.plan) {
-        begin_write(entry, state, links, flight, command, decided);
+        begin_write(entry, leg, command, decided);
     }
 }
 
 #[cold]
 pub(in crate::session) fn begin_write(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &Links,
-    flight: &mut Flight,
+    leg: &mut Leg,
     command: Command<'_>,
     decided: &Decided,
 ) {
     let plan = decided.plan;
     // Transactions are known from their beginning, also if answers are cached from now on only.
-    let may_be_open =
-        state.in_transaction() || state.past.contains(Past::UNSURE) || links.open_elsewhere().is_some();
-    if links.pipelined.is_empty() && !may_be_open {
-        if state.past.contains(Past::WROTE) {
+    let may_be_open = leg.state.in_transaction()
+        || leg.state.past.contains(Past::UNSURE)
+        || leg.links.open_elsewhere().is_some();
+    if leg.links.pipelined.is_empty() && !may_be_open {
+        if leg.state.past.contains(Past::WROTE) {
             entry.worker.cached.written.borrow_mut().remove(&entry.control.id());
         }
-        state.past.remove(Past::WROTE);
+        leg.state.past.remove(Past::WROTE);
     }
     if plan.effects.intersects(WRITES) || plan.kind == StatementKind::Xa {
-        note_written(entry, state, links, command, decided);
+        note_written(entry, &mut leg.state, &leg.links, command, decided);
     }
-    if plan.effects.intersects(Effects::COMMITS) && defines(state.text_of(command)) {
+    if plan.effects.intersects(Effects::COMMITS) && defines(leg.state.text_of(command)) {
         let defining = entry.worker.shared.definitions.begin();
-        flight.begin().taps.set_defining(defining);
+        leg.flight.begin().taps.set_defining(defining);
     }
     if !entry.worker.shared.cache.watches_writes() {
-        state.past.insert(Past::UNWATCHED);
+        leg.state.past.insert(Past::UNWATCHED);
         return;
     }
-    if state.past.contains(Past::WROTE) {
-        add_write(entry, flight);
+    if leg.state.past.contains(Past::WROTE) {
+        add_write(entry, &mut leg.flight);
     }
-    if let Some(changes) = begin_definition(&entry.worker, state, command, decided) {
-        flight.begin().taps.add_write(changes);
+    if let Some(changes) = begin_definition(&entry.worker, &mut leg.state, command, decided) {
+        leg.flight.begin().taps.add_write(changes);
     }
 }
 

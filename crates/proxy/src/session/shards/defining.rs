@@ -40,7 +40,9 @@ impl Cx<'_> {
         tables: Vec<TableName>,
     ) -> Result<Phase, Ending> {
         let branches = scattered.branches;
-        if let Some(error) = refused_scatter(&self.entry.worker, self.state, self.links, command, &branches) {
+        if let Some(error) =
+            refused_scatter(&self.entry.worker, &self.leg.state, &mut self.leg.links, command, &branches)
+        {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         if let Some(id) = self.entry.worker.shared.ddl.stopped_of(&tables) {
@@ -60,9 +62,9 @@ impl Cx<'_> {
         let (mut is_refused, mut is_over) = (false, true);
         for (number, branch) in branches.iter().enumerate() {
             running.note(number, State::Asked, "").await;
-            let reply = if killed_here(&self.entry.control, self.state.identity.capabilities, true)? {
+            let reply = if killed_here(&self.entry.control, self.leg.state.identity.capabilities, true)? {
                 // No server has heard of it.
-                ClientError::Interrupted.to_packet(1, self.state.identity.capabilities)
+                ClientError::Interrupted.to_packet(1, self.leg.state.identity.capabilities)
             } else {
                 let text = branch.text.as_deref().unwrap_or(&command.text);
                 self.ask_at(branch.hostgroup, text).await?
@@ -82,8 +84,16 @@ impl Cx<'_> {
         } else {
             drop(running);
         }
-        give_definition(self.entry, self.io, self.state, self.links, seq, (&branches, &replies), is_refused)
-            .await
+        give_definition(
+            self.entry,
+            self.io,
+            &mut self.leg.state,
+            &mut self.leg.links,
+            seq,
+            (&branches, &replies),
+            is_refused,
+        )
+        .await
     }
 
     /// Whether the first node may have executed a definition that was answered with an error.
@@ -107,20 +117,20 @@ impl Cx<'_> {
         let table = table.and_then(|((schema, name), layout)| layout.table(schema, name));
         let mut steps = Vec::with_capacity(branches.len());
         for (branch, node) in branches.iter().zip(table.map_or(&[][..], Table::nodes)) {
-            let inner = take_inner(self.entry, self.state, self.links, branch.hostgroup);
+            let inner = take_inner(self.entry, &self.leg.state, &mut self.leg.links, branch.hostgroup);
             let current = inner.leg.state.caller.schema().to_vec();
-            self.links.put_inner(inner);
+            self.leg.links.put_inner(inner);
             let node = [node.schema.clone(), node.table.clone()];
             let before = self.fingerprint_of(branch.hostgroup, &node).await?;
             let text = branch.text.as_deref().unwrap_or(&command.text).to_vec();
             let (state, error) = (State::Waiting, String::new());
             steps.push(Step { hostgroup: branch.hostgroup, node, current, text, before, state, error });
         }
-        let set = self.state.settings().filter(|(key, _)| *key != SCHEMA);
+        let set = self.leg.state.settings().filter(|(key, _)| *key != SCHEMA);
         Ok(Record {
             id: 0,
-            user: self.state.identity.account.user.name.to_vec(),
-            collation: self.state.identity.collation,
+            user: self.leg.state.identity.account.user.name.to_vec(),
+            collation: self.leg.state.identity.collation,
             settings: set.map(|(_, text)| text.to_vec()).collect(),
             statement: command.text.clone(),
             tables,

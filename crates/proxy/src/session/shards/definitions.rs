@@ -28,7 +28,7 @@ impl Cx<'_> {
         tree: &Tree,
         layout: &Layout,
     ) -> Result<(), Ending> {
-        let current = String::from_utf8_lossy(self.state.schema_of(command)).into_owned();
+        let current = String::from_utf8_lossy(self.leg.state.schema_of(command)).into_owned();
         for (schema, name) in planner::plan::tables(tree, &command.text, &current) {
             let now = self.entry.worker.shared.uptime();
             let Some(table) = layout.table(&schema, &name) else { continue };
@@ -108,7 +108,7 @@ impl Cx<'_> {
 
     /// Has the inner session of a hostgroup run a statement. The reply, as packets.
     pub(super) async fn ask_at(&mut self, hostgroup: u32, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        let inner = take_inner(self.entry, self.state, self.links, hostgroup);
+        let inner = take_inner(self.entry, &self.leg.state, &mut self.leg.links, hostgroup);
         self.ask_inner(inner, text).await
     }
 
@@ -118,7 +118,7 @@ impl Cx<'_> {
         let was_open = inner.is_in_transaction();
         let reply = inner.ask(text).await?;
         let is_over = was_open && !inner.is_in_transaction();
-        self.links.put_inner(inner);
+        self.leg.links.put_inner(inner);
         if is_over && error_of(&reply).is_some() {
             self.lose_transaction(ClientError::PartFailed).await?;
         }

@@ -31,29 +31,29 @@ impl Cx<'_> {
         self.complete_front().await?;
         let text = self.io.whole_front().and_then(|payload| payload.get(1..)).map(<[u8]>::to_vec);
         let Some(text) = text else { return self.refuse_long(Kind::StmtPrepare).await };
-        let what = self.entry.worker.routing.borrow_mut().look(&text, self.state.reading());
+        let what = self.entry.worker.routing.borrow_mut().look(&text, self.leg.state.reading());
         if is_about_transaction(what) {
             // Home says whether it can be prepared. Shards hear of its executions.
-            self.links.away.role.shards().statements.note_other();
-            return Ok(self.links.stay_home());
+            self.leg.links.away.role.shards().statements.note_other();
+            return Ok(self.leg.links.stay_home());
         }
         let (branch, context) = match self.sample_of(&text, what).await? {
             Ok(Some(sample)) => sample,
             Ok(None) => {
                 let version = self.entry.worker.shared.definitions.version();
-                let shards = self.links.away.role.shards();
+                let shards = self.leg.links.away.role.shards();
                 shards.prepared_at.get_or_insert(version);
                 shards.statements.note_other();
-                return Ok(self.links.stay_home());
+                return Ok(self.leg.links.stay_home());
             }
             Err(error) => return self.refuse_at_shards(Kind::StmtPrepare, &error).await,
         };
-        let mut inner = take_inner(self.entry, self.state, self.links, branch.hostgroup);
+        let mut inner = take_inner(self.entry, &self.leg.state, &mut self.leg.links, branch.hostgroup);
         let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await?;
         let (serial, modes) = (inner.serial, inner.leg.state.modes());
-        self.links.put_inner(inner);
+        self.leg.links.put_inner(inner);
         if let Some(error) =
-            error_of(&as_prepared(&self.entry.worker, self.state, &reply, branch.hostgroup, 0))
+            error_of(&as_prepared(&self.entry.worker, &self.leg.state, &reply, branch.hostgroup, 0))
         {
             return self.answer_over(Kind::StmtPrepare, &error).await;
         }
@@ -63,22 +63,22 @@ impl Cx<'_> {
         let context = Some(Rc::new(context));
         let statement =
             Statement { text: text.into(), context, params, sites: vec![site], ..Statement::default() };
-        let Some(id) = self.links.away.role.shards().statements.add(statement) else {
+        let Some(id) = self.leg.links.away.role.shards().statements.add(statement) else {
             let error =
                 ClientError::not_sharded("a prepared statement more", "the session has all that it may have");
             return self.refuse_at_shards(Kind::StmtPrepare, &error).await;
         };
-        let reply = as_prepared(&self.entry.worker, self.state, &reply, hostgroup, id);
+        let reply = as_prepared(&self.entry.worker, &self.leg.state, &reply, hostgroup, id);
         self.give_reply(Kind::StmtPrepare, &reply).await
     }
 
     /// A command that names a prepared statement is in the backlog.
     pub(super) async fn statement_at_shards(&mut self, kind: Kind) -> Result<Phase, Ending> {
-        let Some(id) = self.links.away.role.shards().statements.named(self.io.front()) else {
+        let Some(id) = self.leg.links.away.role.shards().statements.named(self.io.front()) else {
             return if matches!(kind, Kind::StmtExecute | Kind::StmtBulkExecute) {
                 self.execute_at_home(kind).await
             } else {
-                Ok(self.links.stay_home())
+                Ok(self.leg.links.stay_home())
             };
         };
         if kind == Kind::StmtBulkExecute {
@@ -92,7 +92,7 @@ impl Cx<'_> {
         match kind {
             Kind::StmtExecute => self.execute_at_shards(id, &payload).await,
             Kind::SendLongData => {
-                if let Some(statement) = self.links.away.role.shards().statements.get(id) {
+                if let Some(statement) = self.leg.links.away.role.shards().statements.get(id) {
                     statement.add_part(&payload);
                 }
                 self.skip_command().await?;
@@ -105,12 +105,12 @@ impl Cx<'_> {
 
     /// An execution of a statement that is none of the shards' is in the backlog.
     async fn execute_at_home(&mut self, kind: Kind) -> Result<Phase, Ending> {
-        let statements = self.state.prepared.as_ref();
+        let statements = self.leg.state.prepared.as_ref();
         let known = statements.zip(statement_id(self.io.front())).and_then(|(all, id)| all.get(id));
         let known = known.map(|prepared| (prepared.what.plan, prepared.what.text.clone()));
         // The statement may ask for it.
         self.learn_last_id().await?;
-        let Some((what, text)) = known else { return Ok(self.links.stay_home()) };
+        let Some((what, text)) = known else { return Ok(self.leg.links.stay_home()) };
         if is_about_transaction(what) {
             let Some(text) = text else {
                 let error =
@@ -121,7 +121,7 @@ impl Cx<'_> {
             return self.change_transaction(kind, what, &text).await;
         }
         let shows = matches!(what.kind, StatementKind::Show | StatementKind::Diagnostics);
-        if text.as_deref().is_some_and(|text| shows && self.links.place_of_last(what, text).is_some()) {
+        if text.as_deref().is_some_and(|text| shows && self.leg.links.place_of_last(what, text).is_some()) {
             let why = "that statement has run at shards; sent as text this is answered";
             let error = ClientError::not_sharded("a prepared statement about the one before", why);
             return self.refuse_at_shards(kind, &error).await;
@@ -137,7 +137,7 @@ impl Cx<'_> {
     async fn execute_at_shards(&mut self, id: u32, payload: &[u8]) -> Result<Phase, Ending> {
         let phase = self.execute_with_parts(id, payload).await;
         // However it ends, the next execution has parts of its own.
-        if let Some(statement) = self.links.away.role.shards().statements.get(id) {
+        if let Some(statement) = self.leg.links.away.role.shards().statements.get(id) {
             statement.parts.clear();
             statement.is_cut = false;
         }
@@ -145,8 +145,8 @@ impl Cx<'_> {
     }
 
     async fn execute_with_parts(&mut self, id: u32, payload: &[u8]) -> Result<Phase, Ending> {
-        let caps = self.state.identity.capabilities;
-        let execution = self.links.away.role.shards().statements.get(id).and_then(|statement| {
+        let caps = self.leg.state.identity.capabilities;
+        let execution = self.leg.links.away.role.shards().statements.get(id).and_then(|statement| {
             let execute = StmtExecute::decode(payload, caps).ok()?;
             statement.note_types(&execute, caps);
             let payload = with_types(&execute, statement, caps)?;
@@ -156,12 +156,12 @@ impl Cx<'_> {
         let Some((payload, text, values, context)) = execution else {
             return self.refuse_at_shards(Kind::StmtExecute, &ClientError::NoTypes { id }).await;
         };
-        let cut = self.links.away.role.shards().statements.get(id);
+        let cut = self.leg.links.away.role.shards().statements.get(id);
         if cut.is_some_and(|statement| statement.is_cut) {
             let error = ClientError::not_sharded("values sent in parts", "they are longer than 1 MiB");
             return self.refuse_at_shards(Kind::StmtExecute, &error).await;
         }
-        let what = self.entry.worker.routing.borrow_mut().look(&text, self.state.reading());
+        let what = self.entry.worker.routing.borrow_mut().look(&text, self.leg.state.reading());
         let (kind, execution) = (Kind::StmtExecute, Some((id, values)));
         self.run_in_context(Command { kind, payload, text, what, execution, context }).await
     }
@@ -169,13 +169,13 @@ impl Cx<'_> {
     /// Runs an execution, whose text means what it meant when it was prepared. If other SQL modes
     /// would make it mean something else, inner sessions for this execution have those of then.
     async fn run_in_context(&mut self, command: Command) -> Result<Phase, Ending> {
-        let settings = self.state.shared_settings();
+        let settings = self.leg.state.shared_settings();
         let then = command.context.as_ref().map(|context| &context.settings);
         let is_other =
             |then: &&Rc<Settings>| !Rc::ptr_eq(then, settings) && !then.sql_modes().eq(settings.sql_modes());
         let then = then.filter(is_other).filter(|_| depends_on_modes(&command.text));
         let Some(then) = then else { return self.run_command(command).await };
-        if has_one_connection(self.state) {
+        if has_one_connection(&self.leg.state) {
             let error = ClientError::not_sharded(
                 "a statement that was prepared with another sql_mode",
                 "a transaction is open, whose connections have the sql_mode of now",
@@ -183,52 +183,53 @@ impl Cx<'_> {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         let settings = Rc::new(settings.with_sql_modes_of(then));
-        self.links.away.role.shards().as_then = Some(settings);
+        self.leg.links.away.role.shards().as_then = Some(settings);
         let phase = self.run_command(command).await;
-        if self.links.away.role.shards().end_as_then() {
+        if self.leg.links.away.role.shards().end_as_then() {
             self.learn_last_id().await?;
         }
-        self.links.away.role.shards().forget_for_once();
+        self.leg.links.away.role.shards().forget_for_once();
         phase
     }
 
     /// The command in the backlog is about the cursor of a statement, or about parts of values.
     async fn pass_to_cursor(&mut self, kind: Kind, id: u32, mut payload: Vec<u8>) -> Result<Phase, Ending> {
-        let Some(statement) = self.links.away.role.shards().statements.get(id) else {
-            return Ok(self.links.stay_home());
+        let Some(statement) = self.leg.links.away.role.shards().statements.get(id) else {
+            return Ok(self.leg.links.stay_home());
         };
         statement.parts.clear();
         statement.is_cut = false;
         let cursor = statement.cursor;
-        let open = cursor
-            .and_then(|(serial, known_as)| Some((take_inner_of(self.state, self.links, serial)?, known_as)));
+        let open = cursor.and_then(|(serial, known_as)| {
+            Some((take_inner_of(&self.leg.state, &mut self.leg.links, serial)?, known_as))
+        });
         let Some((mut inner, known_as)) = open else {
             if kind == Kind::StmtFetch {
                 let is_mariadb = self.entry.worker.shared.says_mariadb().await;
                 return self.refuse_at_shards(kind, &ClientError::NoCursor { id, is_mariadb }).await;
             }
-            let ok = front::login::ok(self.state.identity.capabilities, self.state.status);
+            let ok = front::login::ok(self.leg.state.identity.capabilities, self.leg.state.status);
             return self.answer_over(kind, &ok).await;
         };
         if kind == Kind::StmtReset
-            && let Some(statement) = self.links.away.role.shards().statements.get(id)
+            && let Some(statement) = self.leg.links.away.role.shards().statements.get(id)
         {
             statement.cursor = None;
         }
         renumber(&mut payload, known_as);
         let mut packets = Vec::new();
         put_message(&mut packets, 0, &payload);
-        self.io.lend(self.state, &mut inner, Some(packets)).await?;
-        self.links.put_inner(inner);
+        self.io.lend(&mut self.leg.state, &mut inner, Some(packets)).await?;
+        self.leg.links.put_inner(inner);
         Ok(Phase::Over)
     }
 
     async fn close_at_shards(&mut self, id: u32) -> Result<Phase, Ending> {
-        measure_own(self.entry, self.io, self.state, self.flight, Kind::StmtClose);
+        measure_own(self.entry, self.io, &self.leg.state, &self.leg.flight, Kind::StmtClose);
         self.skip_command().await?;
-        let sites = self.links.away.role.shards().statements.remove(id).map(|statement| statement.sites);
+        let sites = self.leg.links.away.role.shards().statements.remove(id).map(|statement| statement.sites);
         for site in sites.unwrap_or_default() {
-            close_site(self.state, self.links, &site).await?;
+            close_site(&self.leg.state, &mut self.leg.links, &site).await?;
         }
         Ok(Phase::Over)
     }

@@ -19,33 +19,36 @@ impl Cx<'_> {
         &mut self,
         from: usize,
     ) -> Result<Option<Explanation>, Ending> {
-        let command = self.io.command(self.state.identity.capabilities).filter(command::Command::is_whole);
+        let command =
+            self.io.command(self.leg.state.identity.capabilities).filter(command::Command::is_whole);
         let of = |part: Option<&[u8]>| part.unwrap_or_default().to_vec();
         let payload = of(command.map(|command| command.payload()));
         let text = of(command.and_then(|command| command.text().get(from..)));
-        let what = self.entry.worker.routing.borrow_mut().look(&text, self.state.reading());
+        let what = self.entry.worker.routing.borrow_mut().look(&text, self.leg.state.reading());
         let command = Command::query(payload, text, what);
         let Some((plan, rows)) = self.explained(&command).await? else {
-            return Ok(explain_backlog(self.entry, self.io, self.state, self.links, from));
+            return Ok(explain_backlog(self.entry, self.io, &self.leg.state, &self.leg.links, from));
         };
         let mut explanation = match &plan {
-            Plan::Home => explain_backlog(self.entry, self.io, self.state, self.links, from),
+            Plan::Home => explain_backlog(self.entry, self.io, &self.leg.state, &self.leg.links, from),
             Plan::One(branch) => {
-                let inner = take_inner(self.entry, self.state, self.links, branch.hostgroup);
+                let inner = take_inner(self.entry, &self.leg.state, &mut self.leg.links, branch.hostgroup);
                 let text = branch.text.as_deref().unwrap_or(&command.text);
                 let session = inner.leg.links.session(&inner.leg.state);
                 let at = circumstances(&inner.entry.worker, &inner.leg.state, &session, None, false);
                 let explanation =
                     explain_text(&inner.entry, &inner.leg.state, &inner.leg.links, text, true, &at);
-                self.links.put_inner(inner);
+                self.leg.links.put_inner(inner);
                 explanation
             }
-            _ => explain_backlog(self.entry, self.io, self.state, self.links, from).map(|mut explanation| {
-                explanation.steps.retain(|step| {
-                    matches!(step, Step::Session { .. } | Step::Digest { .. } | Step::Shape { .. })
-                });
-                explanation
-            }),
+            _ => explain_backlog(self.entry, self.io, &self.leg.state, &self.leg.links, from).map(
+                |mut explanation| {
+                    explanation.steps.retain(|step| {
+                        matches!(step, Step::Session { .. } | Step::Digest { .. } | Step::Shape { .. })
+                    });
+                    explanation
+                },
+            ),
         };
         if let Some(explanation) = &mut explanation {
             explanation.steps.splice(..0, rows.into_iter().map(Step::Shards));
@@ -57,21 +60,29 @@ impl Cx<'_> {
     async fn explained(&mut self, command: &Command) -> Result<Option<(Plan, Vec<Row>)>, Ending> {
         let settings = self.entry.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
-        let Some(charset) = self.state.charset.of_text(&command.text) else { return Ok(None) };
-        let Some(read) = read_settings(&self.entry.worker, self.state, charset).await else {
+        let Some(charset) = self.leg.state.charset.of_text(&command.text) else { return Ok(None) };
+        let Some(read) = read_settings(&self.entry.worker, &self.leg.state, charset).await else {
             return Ok(None);
         };
         let mut tree = self.entry.worker.shards.take_tree();
         let explained = if tree.read(&command.text, &read).is_ok() {
             self.learn_definitions(command, &tree, layout).await?;
-            with_request(self.entry, self.state, (command, &tree), read, layout, &[], |request, asker| {
-                let plan = match planner::seen::seen(request, asker) {
-                    Some(seen) => seen.plan,
-                    None => planner::plan::plan(request),
-                };
-                let rows = planner::plan::explain(request, &plan);
-                (plan, rows)
-            })
+            with_request(
+                self.entry,
+                &self.leg.state,
+                (command, &tree),
+                read,
+                layout,
+                &[],
+                |request, asker| {
+                    let plan = match planner::seen::seen(request, asker) {
+                        Some(seen) => seen.plan,
+                        None => planner::plan::plan(request),
+                    };
+                    let rows = planner::plan::explain(request, &plan);
+                    (plan, rows)
+                },
+            )
         } else {
             None
         };

@@ -23,18 +23,18 @@ impl Cx<'_> {
     /// A `COM_FIELD_LIST` is in the backlog: a node of its table answers.
     pub(super) async fn list_fields(&mut self) -> Result<Phase, Ending> {
         self.complete_front().await?;
-        let Some((node, payload)) = listed_at(&self.entry.worker, self.io, self.state) else {
-            return Ok(self.links.stay_home());
+        let Some((node, payload)) = listed_at(&self.entry.worker, self.io, &self.leg.state) else {
+            return Ok(self.leg.links.stay_home());
         };
         let mut packet = Vec::new();
         put_message(&mut packet, 0, &payload);
         // The command has no name of a schema: this inner session is in that of the node.
-        let mut inner = inner_in(self.entry, self.state, node.hostgroup, &node.schema);
+        let mut inner = inner_in(self.entry, &self.leg.state, node.hostgroup, &node.schema);
         let reply = inner.ask_packet(packet).await?;
         // Warnings that it may have left would keep the connection from others.
         inner.ask(NOTHING).await?;
         let reply =
-            fields(&reply, &self.entry.worker.names_at(node.hostgroup), self.state.identity.capabilities);
+            fields(&reply, &self.entry.worker.names_at(node.hostgroup), self.leg.state.identity.capabilities);
         self.give_reply(Kind::FieldList, &reply).await
     }
 }

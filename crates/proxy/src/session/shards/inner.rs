@@ -15,11 +15,11 @@ use crate::control::Control;
 use crate::ending::Ending;
 use crate::invariant::broken;
 use crate::session::client::Client;
-use crate::session::cx::{Cx, Leg};
+use crate::session::cx::Cx;
 use crate::session::end_of;
 use crate::session::entry::BookEntry;
-use crate::session::flight::Flight;
 use crate::session::io::Io;
+use crate::session::leg::Leg;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 use crate::state::Settings;
@@ -57,7 +57,7 @@ impl Cx<'_> {
             phase = match self.step(phase).await {
                 Ok(phase) => phase,
                 Err(ending) => {
-                    let ended = end_of(self.entry, self.io, self.state, self.links, ending);
+                    let ended = end_of(self.entry, self.io, &self.leg.state, &mut self.leg.links, ending);
                     return Err(Box::pin(ended).await);
                 }
             };
@@ -66,22 +66,16 @@ impl Cx<'_> {
 
     /// Runs a statement here of which the client hears nothing. The reply, as packets.
     pub(super) async fn ask(&mut self, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        let packet = packet_with(&query(self.state.identity.capabilities, text));
-        ask(self.entry, self.links, self.state, self.flight, packet).await
+        let packet = packet_with(&query(self.leg.state.identity.capabilities, text));
+        ask(self.entry, self.leg, packet).await
     }
 }
 
 /// Runs a command, which is a packet, for a client that is not there. The reply, as packets.
-async fn ask(
-    entry: &BookEntry,
-    links: &mut Links,
-    state: &mut SessionState,
-    flight: &mut Flight,
-    packet: Vec<u8>,
-) -> Result<Vec<u8>, Ending> {
+async fn ask(entry: &BookEntry, leg: &mut Leg, packet: Vec<u8>) -> Result<Vec<u8>, Ending> {
     let mut io = Io::for_once(Client::Kept(Box::default()), packet);
     // Boxed: a command may be asked for within another one.
-    let ended = Box::pin(Cx { entry, io: &mut io, links, state, flight }.run_once()).await;
+    let ended = Box::pin(Cx { entry, io: &mut io, leg }.run_once()).await;
     match io.client {
         Client::Kept(kept) if kept.is_cut => Err(broken("a reply of the proxy's own is too long")),
         Client::Kept(kept) => ended.map(|()| kept.bytes).map_err(Ending::at_first),
@@ -204,7 +198,7 @@ impl Inner {
 
     /// Runs a command of this client here.
     pub(in crate::session) fn cx<'a>(&'a mut self, io: &'a mut Io) -> Cx<'a> {
-        self.leg.cx(&self.entry, io)
+        Cx { entry: &self.entry, io, leg: &mut self.leg }
     }
 
     /// Has it run the command in the backlog of a client that is [here for
@@ -226,8 +220,7 @@ impl Inner {
 
     /// The same with a command as a packet.
     pub(super) async fn ask_packet(&mut self, packet: Vec<u8>) -> Result<Vec<u8>, Ending> {
-        let Leg { links, state, flight } = &mut *self.leg;
-        ask(&self.entry, links, state, flight, packet).await
+        ask(&self.entry, &mut self.leg, packet).await
     }
 
     /// Where it is.

@@ -6,7 +6,7 @@
 use sql::shape::Effects;
 use wire::rows::first_cell;
 
-use super::super::cx::Leg;
+use super::super::leg::Leg;
 use super::super::links::Links;
 use super::super::state::{Past, SessionState};
 use super::command::Command;
@@ -39,21 +39,23 @@ impl Command {
 impl Cx<'_> {
     /// Finds out what `LAST_INSERT_ID()` is, if only the server of a shard knows.
     pub(super) async fn learn_last_id(&mut self) -> Result<(), Ending> {
-        let knows = self.links.away.role.shards().last_id.take();
-        let Some(inner) = knows.and_then(|serial| take_inner_of(self.state, self.links, serial)) else {
+        let knows = self.leg.links.away.role.shards().last_id.take();
+        let Some(inner) =
+            knows.and_then(|serial| take_inner_of(&self.leg.state, &mut self.leg.links, serial))
+        else {
             return Ok(());
         };
         let reply = self.ask_inner(inner, QUESTION).await?;
-        self.state.note_last_id_in(&reply);
+        self.leg.state.note_last_id_in(&reply);
         Ok(())
     }
 
     /// The same if only the home's server knows.
     pub(super) async fn learn_last_id_at_home(&mut self) -> Result<(), Ending> {
-        if matches!(self.state.last.results.last_id(), LastId::AtServer { .. }) {
+        if matches!(self.leg.state.last.results.last_id(), LastId::AtServer { .. }) {
             let reply = self.ask(QUESTION).await?;
-            self.state.note_last_id_in(&reply);
-            if self.state.past.contains(Past::ROLLED_BACK) {
+            self.leg.state.note_last_id_in(&reply);
+            if self.leg.state.past.contains(Past::ROLLED_BACK) {
                 self.lose_transaction(ClientError::PartFailed).await?;
             }
         }
@@ -63,7 +65,7 @@ impl Cx<'_> {
     /// Finds it out, wherever it is known, unless the inner session at `place` knows it: that is
     /// about to [get](Links::give_last_id) it.
     pub(super) async fn learn_last_id_for(&mut self, place: Place) -> Result<(), Ending> {
-        let shards = self.links.away.role.shards();
+        let shards = self.leg.links.away.role.shards();
         let knows = |inner: &&Inner| Some(inner.serial) == shards.last_id;
         if shards.inner.iter().find(knows).is_none_or(|inner| inner.place() != place) {
             self.learn_last_id().await?;

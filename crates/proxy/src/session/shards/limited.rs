@@ -48,40 +48,65 @@ impl Cx<'_> {
         tables: Vec<TableName>,
     ) -> Result<Phase, Ending> {
         let branches: Vec<_> = limited.changes.iter().map(|change| change.filled(b"")).collect();
-        if let Some(error) = refused_scatter(&self.entry.worker, self.state, self.links, command, &branches) {
+        if let Some(error) =
+            refused_scatter(&self.entry.worker, &self.leg.state, &mut self.leg.links, command, &branches)
+        {
             return self.refuse_at_shards(command.kind, &error).await;
         }
-        let moment = depends_on_time(&self.entry.worker, self.state, command.what, &tables).then(Moment::now);
+        let moment =
+            depends_on_time(&self.entry.worker, &self.leg.state, command.what, &tables).then(Moment::now);
         let shared = Arc::clone(&self.entry.worker.shared);
-        let _pass =
-            match pass_gates(self.entry, self.io, self.state, self.links, &shared.gates, tables, false)
-                .await?
-            {
-                Ok(pass) => pass,
-                Err(barred) => return self.is_barred(command.kind, barred).await,
-            };
-        let unit = if has_one_connection(self.state) { Unit::Savepoint } else { Unit::Transaction };
+        let _pass = match pass_gates(
+            self.entry,
+            self.io,
+            &self.leg.state,
+            &mut self.leg.links,
+            &shared.gates,
+            tables,
+            false,
+        )
+        .await?
+        {
+            Ok(pass) => pass,
+            Err(barred) => return self.is_barred(command.kind, barred).await,
+        };
+        let unit = if has_one_connection(&self.leg.state) { Unit::Savepoint } else { Unit::Transaction };
         let mut runners = Runners { unit, moment, ..Runners::default() };
         let Some(keys) = &limited.keys else { return self.change_in_turn(command, limited, runners).await };
-        let rows = match read_keys(self.entry, self.io, self.state, self.links, command, keys, &mut runners)
-            .await?
+        let rows = match read_keys(
+            self.entry,
+            self.io,
+            &mut self.leg.state,
+            &mut self.leg.links,
+            command,
+            keys,
+            &mut runners,
+        )
+        .await?
         {
             Ok(rows) => rows,
             Err(error) => return self.give_up(command, runners, &error).await,
         };
         let Some(write) = limited.changes_of(&rows) else {
-            let error = refusal(self.state, "its keys are not understood");
+            let error = refusal(&self.leg.state, "its keys are not understood");
             return self.give_up(command, runners, &error).await;
         };
         let scattered = Scattered::from(write);
         let branches = scattered.branches.clone();
-        let phase = match add_branches(self.entry, self.state, self.links, &mut runners, command, &scattered)
-            .await?
+        let phase = match add_branches(
+            self.entry,
+            &mut self.leg.state,
+            &mut self.leg.links,
+            &mut runners,
+            command,
+            &scattered,
+        )
+        .await?
         {
             Ok(()) => self.run_added(command, scattered, runners).await?,
             Err(error) => self.give_up(command, runners, &error).await?,
         };
-        close_sites(self.state, self.links, command, &branches).await?;
+        close_sites(&self.leg.state, &mut self.leg.links, command, &branches).await?;
         Ok(phase)
     }
 
@@ -95,9 +120,16 @@ impl Cx<'_> {
         let (mut sources, mut replies, mut branches) = (Vec::new(), Vec::new(), Vec::new());
         let mut left = limited.limit;
         while let Some(branch) = limited.turn(branches.len(), left) {
-            let turn =
-                take_turn(self.entry, self.state, self.links, command, &branch, &mut runners, branches.len())
-                    .await?;
+            let turn = take_turn(
+                self.entry,
+                &mut self.leg.state,
+                &mut self.leg.links,
+                command,
+                &branch,
+                &mut runners,
+                branches.len(),
+            )
+            .await?;
             branches.push(branch);
             let reply = match turn {
                 Ok((source, reply)) => {
@@ -106,11 +138,11 @@ impl Cx<'_> {
                 }
                 Err(error) => {
                     let phase = self.give_up(command, runners, &error).await?;
-                    close_sites(self.state, self.links, command, &branches).await?;
+                    close_sites(&self.leg.state, &mut self.leg.links, command, &branches).await?;
                     return Ok(phase);
                 }
             };
-            let changed = changed_rows(&reply, capabilities_at_shards(self.state.identity.capabilities));
+            let changed = changed_rows(&reply, capabilities_at_shards(self.leg.state.identity.capabilities));
             left = left.saturating_sub(changed.unwrap_or(left));
             replies.push(reply);
             if left == 0 {
@@ -120,7 +152,7 @@ impl Cx<'_> {
         let seq = self.skip_command().await?;
         self.entry.begin_running(Measured::plain(command.kind), &command.text);
         let first = branches.first().map_or(0, |branch| branch.hostgroup);
-        let what = what(&self.entry.worker, self.state, command, branches.clone().into(), seq);
+        let what = what(&self.entry.worker, &self.leg.state, command, branches.clone().into(), seq);
         let mut merged = Replies::new(what, sources);
         for (number, reply) in replies.iter().enumerate() {
             merged.feed(number, reply);
@@ -141,7 +173,7 @@ impl Cx<'_> {
             counts: Counts::Sum,
         };
         let phase = self.conclude(runners, relay, ended).await?;
-        close_sites(self.state, self.links, command, &branches).await?;
+        close_sites(&self.leg.state, &mut self.leg.links, command, &branches).await?;
         Ok(phase)
     }
 }

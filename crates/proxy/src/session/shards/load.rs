@@ -60,33 +60,52 @@ impl Cx<'_> {
         load: &Load,
         tables: Vec<TableName>,
     ) -> Result<Phase, Ending> {
-        if let Some(error) = refused_load(&self.entry.worker, self.state, self.links, command, load) {
+        if let Some(error) =
+            refused_load(&self.entry.worker, &self.leg.state, &mut self.leg.links, command, load)
+        {
             return self.refuse_at_shards(command.kind, &error).await;
         }
-        let moment = depends_on_time(&self.entry.worker, self.state, command.what, &tables).then(Moment::now);
+        let moment =
+            depends_on_time(&self.entry.worker, &self.leg.state, command.what, &tables).then(Moment::now);
         let shared = Arc::clone(&self.entry.worker.shared);
         // A file streams to all copies at once. What else changes them in this process waits: it
         // would come to them in another order.
         let is_alone = load.counts == Counts::Same;
-        let _pass =
-            match pass_gates(self.entry, self.io, self.state, self.links, &shared.gates, tables, is_alone)
-                .await?
-            {
-                Ok(pass) => pass,
-                Err(barred) => return self.is_barred(command.kind, barred).await,
-            };
+        let _pass = match pass_gates(
+            self.entry,
+            self.io,
+            &self.leg.state,
+            &mut self.leg.links,
+            &shared.gates,
+            tables,
+            is_alone,
+        )
+        .await?
+        {
+            Ok(pass) => pass,
+            Err(barred) => return self.is_barred(command.kind, barred).await,
+        };
         if let Some(error) = self.refused_charset(load).await? {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         // A counter that is not there yet is made while no row is locked.
-        if let Some(error) = raise_ids_of(self.entry, self.state, self.links, load, Some(0)).await? {
+        if let Some(error) =
+            raise_ids_of(self.entry, &self.leg.state, &mut self.leg.links, load, Some(0)).await?
+        {
             return self.refuse_at_shards(command.kind, &error).await;
         }
-        let unit = if has_one_connection(self.state) { Unit::Savepoint } else { Unit::Transaction };
+        let unit = if has_one_connection(&self.leg.state) { Unit::Savepoint } else { Unit::Transaction };
         let mut runners = Runners { unit, moment, is_apart: true, ..Runners::default() };
         let scattered = Scattered { counts: load.counts, ..load.branches.clone().into() };
-        if let Err(error) =
-            add_branches(self.entry, self.state, self.links, &mut runners, command, &scattered).await?
+        if let Err(error) = add_branches(
+            self.entry,
+            &mut self.leg.state,
+            &mut self.leg.links,
+            &mut runners,
+            command,
+            &scattered,
+        )
+        .await?
         {
             return self.give_up(command, runners, &error).await;
         }
@@ -127,18 +146,18 @@ impl Cx<'_> {
         let first = load.branches.first().map_or(0, |branch| branch.hostgroup);
         let (sources, controls) = (std::mem::take(&mut runners.sources), runners.controls());
         let mut loading = Loading::new(seq, load, sources.len());
-        let what = what(&self.entry.worker, self.state, command, scattered, seq);
+        let what = what(&self.entry.worker, &self.leg.state, command, scattered, seq);
         let mut replies = Replies::new(what, sources);
         runners.unit.hide_from(&mut replies);
         let mut relay = Relay::holding(replies);
         self.entry.control.begin_statement();
         let mut runs = runners.run(&relay.branches_with(&loading.feeds));
-        let split = split_file(self.entry, self.io, self.state, &mut loading, &mut runs, &controls);
+        let split = split_file(self.entry, self.io, &self.leg.state, &mut loading, &mut runs, &controls);
         let uploaded = split.await;
         relay.begin_at(loading.file.next_seq());
         if matches!(uploaded, Ok(false)) {
             let runs = (&mut runs[..], &controls[..]);
-            relay_runs(self.entry, self.io, self.state, &mut relay, runs, None, true).await?;
+            relay_runs(self.entry, self.io, &self.leg.state, &mut relay, runs, None, true).await?;
         } else {
             relay.leave();
             run_out(&self.entry.control, &controls, &mut runs).await;
@@ -150,7 +169,14 @@ impl Cx<'_> {
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
         let refused = match loading.splitting.refused() {
             None if is_done => {
-                raise_ids_of(self.entry, self.state, self.links, load, loading.splitting.largest_id()).await?
+                raise_ids_of(
+                    self.entry,
+                    &self.leg.state,
+                    &mut self.leg.links,
+                    load,
+                    loading.splitting.largest_id(),
+                )
+                .await?
             }
             refused => refused,
         };
@@ -167,10 +193,10 @@ impl Cx<'_> {
             };
             return self.conclude(runners, relay, ended).await;
         };
-        let of_session = (&*self.entry.control, &*self.state);
+        let of_session = (&*self.entry.control, &*self.leg.state);
         wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
-        reply_error(self.entry, self.io, self.state, seq, &error).await?;
-        self.entry.answered_here(self.links, error.code());
+        reply_error(self.entry, self.io, &mut self.leg.state, seq, &error).await?;
+        self.entry.answered_here(&self.leg.links, error.code());
         self.put_runners(runners).await?;
         Ok(Phase::Over)
     }

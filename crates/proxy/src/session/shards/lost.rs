@@ -7,10 +7,8 @@ use session::ran::Ran;
 use wire::command::Kind;
 use wire::reply::Answer;
 
-use super::super::cx::Leg;
 use super::super::entry::BookEntry;
-use super::super::flight::Flight;
-use super::super::links::Links;
+use super::super::leg::Leg;
 use super::super::segments::settle;
 use super::facts::has_one_connection;
 use super::inner::Inner;
@@ -21,7 +19,7 @@ use crate::error::ClientError;
 use crate::session::cx::Cx;
 use crate::session::facts::asking::ask_besides;
 use crate::session::facts::leases::look_at_server;
-use crate::session::state::{Past, SessionState};
+use crate::session::state::Past;
 
 impl Role {
     /// Inner sessions, if the session has any.
@@ -40,23 +38,22 @@ impl Cx<'_> {
     /// client hears of it with its next statement.
     pub(super) async fn heed_lost_shards(&mut self) -> Result<(), Ending> {
         let (mut is_over, mut is_over_at_home) = (false, false);
-        if self.links.away.role.has_transaction() {
+        if self.leg.links.away.role.has_transaction() {
             // What a server has closed since then is lost, too.
-            look_at_server(self.entry, self.state, self.links)?;
-            is_over_at_home = was_rolled_back(self.entry, self.state, self.links, self.flight).await?;
-            if self.state.transaction.rolled_back.is_some() {
+            look_at_server(self.entry, &mut self.leg.state, &mut self.leg.links)?;
+            is_over_at_home = was_rolled_back(self.entry, self.leg).await?;
+            if self.leg.state.transaction.rolled_back.is_some() {
                 // Home was lost: what is open at shards ends with it.
                 return Ok(());
             }
             for inner in
-                self.links.away.role.inner_sessions().iter_mut().filter(|one| one.is_in_transaction())
+                self.leg.links.away.role.inner_sessions().iter_mut().filter(|one| one.is_in_transaction())
             {
-                let (entry, Leg { state, links, flight }) = (&inner.entry, &mut *inner.leg);
-                look_at_server(entry, state, links)?;
-                is_over |= was_rolled_back(entry, state, links, flight).await?;
+                look_at_server(&inner.entry, &mut inner.leg.state, &mut inner.leg.links)?;
+                is_over |= was_rolled_back(&inner.entry, &mut inner.leg).await?;
             }
         }
-        let inner = self.links.away.role.inner_sessions().iter_mut();
+        let inner = self.leg.links.away.role.inner_sessions().iter_mut();
         // Each is taken: none of them is to tell it a second time.
         let lost = inner.filter_map(|inner| inner.leg.state.transaction.rolled_back.take());
         let lost = lost.fold(None, |_, error| Some(error));
@@ -64,14 +61,14 @@ impl Cx<'_> {
             Some(error) => self.lose_transaction(*error).await,
             None if is_over => self.lose_transaction(ClientError::PartFailed).await,
             // Home has ended it, and no command of the client says so.
-            None if is_over_at_home || !has_one_connection(self.state) => {
+            None if is_over_at_home || !has_one_connection(&self.leg.state) => {
                 let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
-                if self.links.away.role.inner_sessions().iter().any(has_changes) {
+                if self.leg.links.away.role.inner_sessions().iter().any(has_changes) {
                     return self.lose_transaction(ClientError::PartFailed).await;
                 }
-                if self.links.away.role.has_transaction() {
+                if self.leg.links.away.role.has_transaction() {
                     // Nothing is lost there: what has become of all changes, home has told.
-                    roll_back_at_shards(self.entry, self.state, self.links).await?;
+                    roll_back_at_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
                 }
                 Ok(())
             }
@@ -83,11 +80,11 @@ impl Cx<'_> {
     /// of now. Whether there was one. It may be committed and rolled back, but has no further
     /// statements.
     pub(super) async fn leave_old_layout(&mut self) -> Result<bool, Ending> {
-        if !self.links.away.role.has_transaction() {
+        if !self.leg.links.away.role.has_transaction() {
             return Ok(false);
         }
         let settings = self.entry.worker.settings();
-        let is_same = match (&self.links.away.role.shards().layout, &settings.shards) {
+        let is_same = match (&self.leg.links.away.role.shards().layout, &settings.shards) {
             (Some(old), Some(new)) => Arc::ptr_eq(old, new) || old.tables() == new.tables(),
             // Only a question of the proxy's own has begun one, where `autocommit` is off.
             (None, _) => true,
@@ -102,7 +99,7 @@ impl Cx<'_> {
     /// Rolls back everywhere. The client hears why with its next statement.
     pub(super) async fn lose_transaction(&mut self, error: ClientError) -> Result<(), Ending> {
         self.roll_back_everywhere().await?;
-        self.state.transaction.rolled_back = Some(Box::new(error));
+        self.leg.state.transaction.rolled_back = Some(Box::new(error));
         Ok(())
     }
 }
@@ -110,29 +107,24 @@ impl Cx<'_> {
 /// Behind an error, which tells nothing of the transaction: asks the server whether that is still
 /// open. Whether the error has ended it, as far as the server tells. `COM_PING` leaves there what
 /// the client may ask about; a server that is lost with it is told as a lost transaction.
-pub(super) async fn was_rolled_back(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    flight: &mut Flight,
-) -> Result<bool, Ending> {
-    let is_open = state.in_transaction() && !state.begins_later() && links.in_use.is_some();
-    if !is_open || !state.past.contains(Past::UNSURE) {
+pub(super) async fn was_rolled_back(entry: &BookEntry, leg: &mut Leg) -> Result<bool, Ending> {
+    let is_open = leg.state.in_transaction() && !leg.state.begins_later() && leg.links.in_use.is_some();
+    if !is_open || !leg.state.past.contains(Past::UNSURE) {
         return Ok(false);
     }
-    links.note_ran(state);
-    let (changed, has_own_warnings) = (state.last.counted.changed, links.has_own_warnings());
+    leg.links.note_ran(&mut leg.state);
+    let (changed, has_own_warnings) = (leg.state.last.counted.changed, leg.links.has_own_warnings());
     let ping = (vec![Kind::Ping as u8], Answer::Single);
-    let replies = ask_besides(entry, state, links, flight, &[ping]).await?;
-    if let Some(link) = links.connection_mut() {
+    let replies = ask_besides(entry, leg, &[ping]).await?;
+    if let Some(link) = leg.links.connection_mut() {
         link.set_own_warnings(has_own_warnings);
     }
     if let Some(reply) = replies.first() {
-        settle(state, flight, reply.outcome, links.connection_mut());
+        settle(&mut leg.state, &mut leg.flight, reply.outcome, leg.links.connection_mut());
     }
-    flight.end_try();
+    leg.flight.end_try();
     // It is no statement that the client may ask about.
-    (state.last.ran, state.last.counted.changed) = (Ran::default(), changed);
-    state.last.hide_changed();
-    Ok(!state.in_transaction())
+    (leg.state.last.ran, leg.state.last.counted.changed) = (Ran::default(), changed);
+    leg.state.last.hide_changed();
+    Ok(!leg.state.in_transaction())
 }

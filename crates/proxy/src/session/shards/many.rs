@@ -76,8 +76,8 @@ impl Cx<'_> {
         let _pass = match pass_gates(
             self.entry,
             self.io,
-            self.state,
-            self.links,
+            &self.leg.state,
+            &mut self.leg.links,
             &shared.gates,
             tables,
             command.defines(),
@@ -99,9 +99,13 @@ impl Cx<'_> {
 
     /// Runs branches, which nothing stands in the way of.
     async fn run_branches(&mut self, command: &Command, scattered: Scattered) -> Result<Phase, Ending> {
-        if let Some(error) =
-            refused_scatter(&self.entry.worker, self.state, self.links, command, &scattered.branches)
-        {
+        if let Some(error) = refused_scatter(
+            &self.entry.worker,
+            &self.leg.state,
+            &mut self.leg.links,
+            command,
+            &scattered.branches,
+        ) {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         if may_set_id(command, &scattered) {
@@ -109,11 +113,18 @@ impl Cx<'_> {
             self.learn_last_id_for(Place::Shard(first)).await?;
         }
         let moment = (scattered.has_time && scattered.branches.len() > 1).then(Moment::now);
-        let unit = unit_of(self.state, command, &scattered.branches, moment.is_some());
+        let unit = unit_of(&self.leg.state, command, &scattered.branches, moment.is_some());
         let lead = (unit != Unit::None && scattered.counts == Counts::Same).then(Rc::default);
         let mut runners = Runners { unit, moment, lead, ..Runners::default() };
-        if let Err(error) =
-            add_branches(self.entry, self.state, self.links, &mut runners, command, &scattered).await?
+        if let Err(error) = add_branches(
+            self.entry,
+            &mut self.leg.state,
+            &mut self.leg.links,
+            &mut runners,
+            command,
+            &scattered,
+        )
+        .await?
         {
             return self.give_up(command, runners, &error).await;
         }
@@ -129,7 +140,7 @@ impl Cx<'_> {
         error: &[u8],
     ) -> Result<Phase, Ending> {
         let controls = runners.controls();
-        let of_session = (&*self.entry.control, &*self.state);
+        let of_session = (&*self.entry.control, &*self.leg.state);
         wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
         self.answer_here(command.kind, error).await?;
         self.put_runners(runners).await?;
@@ -145,7 +156,7 @@ impl Cx<'_> {
     ) -> Result<Phase, Ending> {
         let may_set_id = may_set_id(command, &scattered);
         for runner in runners.all.iter_mut().filter(|_| may_set_id) {
-            self.links.give_last_id(self.state, &mut runner.inner);
+            self.leg.links.give_last_id(&mut self.leg.state, &mut runner.inner);
         }
         let is_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
         let seq = self.skip_command().await?;
@@ -161,13 +172,13 @@ impl Cx<'_> {
             rows: std::mem::take(&mut scattered.rows),
             counts: scattered.counts,
         };
-        let what = what(&self.entry.worker, self.state, command, scattered, seq);
+        let what = what(&self.entry.worker, &self.leg.state, command, scattered, seq);
         let mut replies = Replies::new(what, std::mem::take(&mut runners.sources));
         runners.unit.hide_from(&mut replies);
         let holds = runners.unit != Unit::None;
         let mut relay = if holds { Relay::holding(replies) } else { Relay::new(replies) };
         self.entry.control.begin_statement();
-        relay_scatter(self.entry, self.io, self.state, &mut relay, &mut runners, is_open).await?;
+        relay_scatter(self.entry, self.io, &self.leg.state, &mut relay, &mut runners, is_open).await?;
         self.entry.control.end_statement();
         self.conclude(runners, relay, ended).await
     }
@@ -182,32 +193,32 @@ impl Cx<'_> {
         let Ended { seq, first, is_killed, .. } = ended;
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
         let warnings = self.entry.worker.warnings_of(&mut runners, &ended, relay.scatter().over());
-        let (controls, of_session) = (runners.controls(), (&*self.entry.control, &*self.state));
+        let (controls, of_session) = (runners.controls(), (&*self.entry.control, &*self.leg.state));
         let refused = wait_for_parts(of_session, &controls, pin!(runners.end_unit(is_done))).await??;
         let refused = refused.filter(|_| is_done);
         if let Some(id) = ended.made.filter(|_| is_done && refused.is_none()) {
             // No server has made it: the next that is asked hears of it before.
-            self.links.set_last_id(self.state, id);
+            self.leg.links.set_last_id(&mut self.leg.state, id);
         }
         match refused {
             // All that the client hears is why it was not committed.
-            Some(error) => reply(self.entry, self.io, self.state, seq, &error).await?,
+            Some(error) => reply(self.entry, self.io, &mut self.leg.state, seq, &error).await?,
             None => poll_fn(|cx| relay.poll_write(cx, &mut self.io.client)).await?,
         }
         if let Some(End::Err { code }) = relay.scatter().over().map(|over| over.outcome.end) {
-            self.state.note_error_code(Some(code));
+            self.leg.state.note_error_code(Some(code));
         }
-        self.entry.end_running(self.links);
+        self.entry.end_running(&self.leg.links);
         for runner in runners.all.iter_mut().filter(|_| ended.may_set_id) {
-            self.links.note_last_id(self.state, &mut runner.inner);
+            self.leg.links.note_last_id(&mut self.leg.state, &mut runner.inner);
         }
         self.put_runners(runners).await?;
-        self.links.note_scattered(self.state, &relay, first, ended.branches);
+        self.leg.links.note_scattered(&mut self.leg.state, &relay, first, ended.branches);
         if ended.branches > 1 && !warnings.is_empty() {
-            self.links.away.role.shards().keep_warnings(warnings);
+            self.leg.links.away.role.shards().keep_warnings(warnings);
         }
         if is_killed {
-            reply_error(self.entry, self.io, self.state, seq, &ClientError::Interrupted).await?;
+            reply_error(self.entry, self.io, &mut self.leg.state, seq, &ClientError::Interrupted).await?;
         }
         Ok(Phase::Over)
     }
@@ -219,7 +230,7 @@ impl Cx<'_> {
         for Runner { mut inner, is_over, .. } in runners.all {
             if !is_over {
                 inner.entry.control = Rc::clone(&self.entry.control);
-                self.links.put_inner(inner);
+                self.leg.links.put_inner(inner);
             }
         }
         if is_lost { self.lose_transaction(ClientError::PartFailed).await } else { Ok(()) }

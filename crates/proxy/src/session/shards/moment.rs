@@ -12,7 +12,6 @@ use wire::reply::Answer;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::cx::Leg;
 use crate::session::facts::asking::{ask_server, packet_of};
 
 /// Takes the time of a change back.
@@ -44,16 +43,16 @@ impl Moment {
 /// Has a server hear a statement over the connection in use. It is none of the session's settings:
 /// those are the client's.
 async fn say(inner: &mut Inner, text: &str) -> Result<Result<(), Vec<u8>>, Ending> {
-    let (entry, Leg { links, state, flight }) = (&inner.entry, &mut *inner.leg);
-    let caps = state.identity.capabilities;
-    if links.in_use.is_none() {
+    let leg = &mut *inner.leg;
+    let caps = leg.state.identity.capabilities;
+    if leg.links.in_use.is_none() {
         let error = ClientError::not_sharded("a change at several servers", "its time cannot be set");
         return Ok(Err(error.to_packet(0, caps).split_off(HEADER_LEN)));
     }
-    links.hide_last_result(state);
-    let command = (packet_of(state, text.as_bytes()), Answer::Result);
-    let replies = ask_server(entry, state, links, flight, &[command]).await?;
-    flight.end_try();
+    leg.links.hide_last_result(&mut leg.state);
+    let command = (packet_of(&leg.state, text.as_bytes()), Answer::Result);
+    let replies = ask_server(&inner.entry, leg, &[command]).await?;
+    leg.flight.end_try();
     Ok(match replies {
         Err(error) => Err(error.to_packet(0, caps).split_off(HEADER_LEN)),
         Ok(replies) => match replies.iter().find(|reply| reply.error().is_some()) {

@@ -46,46 +46,47 @@ impl Cx<'_> {
         let place = Place::Shard(branch.hostgroup);
         let may_set_id = is_single || command.asks_last_id();
         if command.writes()
-            && let Err(error) = may_write(&self.entry.worker, self.state, self.links, place)
+            && let Err(error) = may_write(&self.entry.worker, &self.leg.state, &mut self.leg.links, place)
         {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         if may_set_id {
             self.learn_last_id_for(place).await?;
         }
-        let mut inner = match enter(self.entry, self.state, self.links, branch.hostgroup, 0).await? {
-            Ok(inner) => inner,
-            Err(error) => return self.answer_over(command.kind, &error).await,
-        };
-        inner.wrote |= command.writes() && has_one_connection(self.state);
+        let mut inner =
+            match enter(self.entry, &mut self.leg.state, &mut self.leg.links, branch.hostgroup, 0).await? {
+                Ok(inner) => inner,
+                Err(error) => return self.answer_over(command.kind, &error).await,
+            };
+        inner.wrote |= command.writes() && has_one_connection(&self.leg.state);
         if may_set_id {
-            self.links.give_last_id(self.state, &mut inner);
+            self.leg.links.give_last_id(&mut self.leg.state, &mut inner);
         }
         let was_open = inner.is_in_transaction();
         let is_as_it_came = command.execution.is_none() && branch.text.is_none();
         let packets = if is_as_it_came {
             Ok(None)
         } else {
-            packets_for(&self.entry.worker, self.state, self.links, &mut inner, command, branch)
+            packets_for(&self.entry.worker, &self.leg.state, &mut self.leg.links, &mut inner, command, branch)
                 .await?
                 .map(Some)
         };
         let outcome = match packets {
             Ok(packets) => {
-                self.links.note_cursor(command, branch, inner.serial);
-                self.io.lend(self.state, &mut inner, packets).await.map(|()| None)
+                self.leg.links.note_cursor(command, branch, inner.serial);
+                self.io.lend(&mut self.leg.state, &mut inner, packets).await.map(|()| None)
             }
             Err(error) => Ok(Some(error)),
         };
         let is_lost = was_open && !inner.is_in_transaction();
         if may_set_id {
-            self.links.note_last_id(self.state, &mut inner);
+            self.leg.links.note_last_id(&mut self.leg.state, &mut inner);
         }
-        self.links.put_inner(inner);
+        self.leg.links.put_inner(inner);
         if let Some(error) = outcome? {
             self.answer_here(command.kind, &error).await?;
         }
-        self.links.away.role.shards().last = place;
+        self.leg.links.away.role.shards().last = place;
         if is_lost {
             self.lose_transaction(ClientError::PartFailed).await?;
         }
@@ -95,17 +96,17 @@ impl Cx<'_> {
     /// Runs the command in the backlog, which asks about another one, where that has run.
     pub(super) async fn run_where(&mut self, place: Place, command: &Command) -> Result<Phase, Ending> {
         let hostgroup = match place {
-            Place::Home => return Ok(self.links.stay_home()),
+            Place::Home => return Ok(self.leg.links.stay_home()),
             Place::Shards => return self.tell_warnings(command).await,
             Place::Shard(hostgroup) => hostgroup,
         };
         if command.asks_last_id() {
             self.learn_last_id_for(place).await?;
         }
-        let mut inner = take_inner(self.entry, self.state, self.links, hostgroup);
-        self.links.give_last_id(self.state, &mut inner);
-        self.io.lend(self.state, &mut inner, Some(command.with_text(None))).await?;
-        self.links.put_inner(inner);
+        let mut inner = take_inner(self.entry, &self.leg.state, &mut self.leg.links, hostgroup);
+        self.leg.links.give_last_id(&mut self.leg.state, &mut inner);
+        self.io.lend(&mut self.leg.state, &mut inner, Some(command.with_text(None))).await?;
+        self.leg.links.put_inner(inner);
         Ok(Phase::Over)
     }
 }

@@ -54,7 +54,7 @@ impl Cx<'_> {
     pub(super) async fn way_of(&mut self, command: &Command) -> Result<Way, Ending> {
         let (text, what) = (&command.text, command.what);
         if command.execution.is_none()
-            && let Some(place) = self.links.place_of_last(what, text)
+            && let Some(place) = self.leg.links.place_of_last(what, text)
         {
             return Ok(Way::At(place));
         }
@@ -67,11 +67,11 @@ impl Cx<'_> {
             );
             return Ok(Way::Refused(error));
         }
-        let Some(charset) = self.state.charset.of_text(text) else {
+        let Some(charset) = self.leg.state.charset.of_text(text) else {
             let is_home = !names_table(text, layout);
             return Ok(if is_home { Way::Home } else { Way::Refused(of_unknown_charset()) });
         };
-        let Some(now) = read_settings(&self.entry.worker, self.state, charset).await else {
+        let Some(now) = read_settings(&self.entry.worker, &self.leg.state, charset).await else {
             return Ok(Way::Home);
         };
         let read = command.context.as_ref().map_or(now, |context| context.read);
@@ -84,9 +84,9 @@ impl Cx<'_> {
         }
         let defined = self.entry.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
         self.entry.worker.shards.note_definitions(defined);
-        self.links.away.role.shards().planned_at = defined;
-        let holds = holds(self.entry, self.state, read);
-        let known = if is_elsewhere(self.state, command) {
+        self.leg.links.away.role.shards().planned_at = defined;
+        let holds = holds(self.entry, &self.leg.state, read);
+        let known = if is_elsewhere(&self.leg.state, command) {
             None
         } else {
             self.entry.worker.shards.templates.borrow().find(layout, text, &command.parameters(), holds)
@@ -104,9 +104,10 @@ impl Cx<'_> {
         Ok(match way {
             Way::Home => way,
             _ => self
+                .leg
                 .links
                 .refused_by_session(what)
-                .or_else(|| keeps_home(self.state, self.links))
+                .or_else(|| keeps_home(&self.leg.state, &mut self.leg.links))
                 .map_or(way, Way::Refused),
         })
     }
@@ -123,10 +124,11 @@ impl Cx<'_> {
         let way = match tree.read(text, &read) {
             Ok(_) => {
                 self.learn_definitions(command, &tree, layout).await?;
-                if command.asks_last_id() && self.state.names_sharded(command, &tree, layout) {
+                if command.asks_last_id() && self.leg.state.names_sharded(command, &tree, layout) {
                     self.learn_last_id_at_home().await?;
                 }
-                with_ids(self.entry, self.state, self.links, command, &tree, read, layout).await?
+                with_ids(self.entry, &self.leg.state, &mut self.leg.links, command, &tree, read, layout)
+                    .await?
             }
             Err(_) if !names_table(text, layout) => Way::Home,
             Err(refusal) => Way::Refused(unread(text, refusal)),
@@ -134,12 +136,12 @@ impl Cx<'_> {
         let way = self.with_stored(command, read, &tree, layout, way).await?;
         let matters = command.what.several
             || command.what.effects.intersects(MATTERS_TO_SESSION)
-            || is_elsewhere(self.state, command);
+            || is_elsewhere(&self.leg.state, command);
         if !matters && self.entry.worker.is_current(layout) {
-            let kept = || kept(self.entry, self.state, command, &tree, read, layout, &way);
+            let kept = || kept(self.entry, &self.leg.state, command, &tree, read, layout, &way);
             self.entry.worker.shards.templates.borrow_mut().learn(
                 text,
-                holds(self.entry, self.state, read),
+                holds(self.entry, &self.leg.state, read),
                 kept,
             );
         }
@@ -157,7 +159,7 @@ impl Cx<'_> {
         layout: &Layout,
         way: Way,
     ) -> Result<Way, Ending> {
-        let schema = String::from_utf8_lossy(self.state.schema_of(command)).into_owned();
+        let schema = String::from_utf8_lossy(self.leg.state.schema_of(command)).into_owned();
         let tree = Some(tree).filter(|tree| tree.root().is_some());
         let named =
             Named { text: &command.text, what: command.what, modes: read.modes, schema: &schema, tree };
@@ -174,14 +176,14 @@ impl Cx<'_> {
     ) -> Result<Result<Option<(Branch, Context)>, ClientError>, Ending> {
         let settings = self.entry.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(Ok(None)) };
-        let Some(charset) = self.state.charset.of_text(text) else {
+        let Some(charset) = self.leg.state.charset.of_text(text) else {
             return Ok(if names_table(text, layout) { Err(of_unknown_charset()) } else { Ok(None) });
         };
-        let Some(read) = read_settings(&self.entry.worker, self.state, charset).await else {
+        let Some(read) = read_settings(&self.entry.worker, &self.leg.state, charset).await else {
             return Ok(Ok(None));
         };
         let mut tree = self.entry.worker.shards.take_tree();
-        let schema = String::from_utf8_lossy(self.state.caller.schema()).into_owned();
+        let schema = String::from_utf8_lossy(self.leg.state.caller.schema()).into_owned();
         let mut sample = match tree.read(text, &read) {
             Ok(_) => {
                 let tables = self.entry.worker.shards.tables();
@@ -195,7 +197,7 @@ impl Cx<'_> {
                     parameters: &[],
                     asked: Asked::default(),
                 };
-                let asker = Asker { home: self.state.account.hostgroup(), dialect: read.dialect };
+                let asker = Asker { home: self.leg.state.account.hostgroup(), dialect: read.dialect };
                 let sample = planner::seen::sample(&request, asker);
                 sample.map_err(|refusal| refused(text, refusal))
             }
@@ -210,8 +212,8 @@ impl Cx<'_> {
             }
         }
         self.entry.worker.shards.put_tree(tree);
-        let schema = self.state.caller.schema().into();
-        let context = Context { schema, read, settings: Rc::clone(self.state.shared_settings()) };
+        let schema = self.leg.state.caller.schema().into();
+        let context = Context { schema, read, settings: Rc::clone(self.leg.state.shared_settings()) };
         Ok(sample.map(|sample| sample.map(|branch| (branch, context))))
     }
 }

@@ -19,9 +19,9 @@ use super::transaction::error_of;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use crate::session::cx::Leg;
 use crate::session::facts::leases::{look_at_server, lose_backend_for};
 use crate::session::io::Io;
+use crate::session::leg::Leg;
 
 /// What inner sessions are asked.
 const QUESTION: &[u8] = b"SHOW WARNINGS";

@@ -85,7 +85,7 @@ impl Cx<'_> {
             return Ok(None);
         }
         let hostgroups = if is_home {
-            BTreeSet::from([home_of(self.entry, self.io, self.state, self.links, named.text)])
+            BTreeSet::from([home_of(self.entry, self.io, &self.leg.state, &self.leg.links, named.text)])
         } else {
             hostgroups
         };
@@ -107,12 +107,12 @@ impl Cx<'_> {
         let (settings, version) =
             (self.entry.worker.settings(), self.entry.worker.shared.definitions.version());
         let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
-        if self.links.away.role.shards().prepared_at.is_none_or(|before| before == version) {
+        if self.leg.links.away.role.shards().prepared_at.is_none_or(|before| before == version) {
             return Ok(None);
         }
-        let schema = String::from_utf8_lossy(self.state.caller.schema()).into_owned();
+        let schema = String::from_utf8_lossy(self.leg.state.caller.schema()).into_owned();
         let modes =
-            Modes { no_backslash_escapes: self.state.reading().no_backslash_escapes, ..Modes::default() };
+            Modes { no_backslash_escapes: self.leg.state.reading().no_backslash_escapes, ..Modes::default() };
         let named = Named { text, what, modes, schema: &schema, tree: None };
         self.stopped_behind(&named, &Way::Home, layout).await
     }
@@ -159,7 +159,7 @@ impl Cx<'_> {
         let version = self.entry.worker.shared.definitions.version();
         let stored = &self.entry.worker.shards.stored;
         stored.refresh(version);
-        let key = (self.state.caller.user().into(), hostgroup, object.clone());
+        let key = (self.leg.state.caller.user().into(), hostgroup, object.clone());
         if let Some(found) = stored.get(&key, self.entry.worker.shared.uptime()) {
             return Ok(Ok(found));
         }

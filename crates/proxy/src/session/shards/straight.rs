@@ -14,7 +14,7 @@ use crate::ending::Ending;
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::commands::{Look, look};
-use crate::session::flight::Flight;
+use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
@@ -29,14 +29,13 @@ impl Cx<'_> {
         command: Command<'_>,
         input: &[u8],
     ) -> Result<Option<Phase>, Ending> {
-        let Some(hostgroup) = known_shard(self.entry, self.state, self.links, self.flight, command, input)
-        else {
+        let Some(hostgroup) = known_shard(self.entry, self.leg, command, input) else {
             return Ok(None);
         };
-        let mut inner = take_inner(self.entry, self.state, self.links, hostgroup);
+        let mut inner = take_inner(self.entry, &self.leg.state, &mut self.leg.links, hostgroup);
         (self.io.is_behind_file, self.io.is_for_once) = (false, true);
         let phase = inner.cx(self.io).begin(cx, input);
-        self.links.away.role.shards().runs = Some(inner);
+        self.leg.links.away.role.shards().runs = Some(inner);
         phase.map(Some)
     }
 }
@@ -54,27 +53,19 @@ impl Links {
 
 /// The hostgroup of the query that `input` consists of, if it is known, and if all that has to
 /// be done is to have its inner session run it.
-fn known_shard(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
-    flight: &Flight,
-    command: Command<'_>,
-    input: &[u8],
-) -> Option<u32> {
+fn known_shard(entry: &BookEntry, leg: &mut Leg, command: Command<'_>, input: &[u8]) -> Option<u32> {
     let is_all = command.is_whole() && command.packet().len() == input.len();
-    let is_plain =
-        command.kind == Kind::Query && look(&entry.worker, state, links, flight, command) == Look::Plain;
-    if !is_all || !is_plain || !is_free_of_home(state, links) {
+    let is_plain = command.kind == Kind::Query && look(&entry.worker, leg, command) == Look::Plain;
+    if !is_all || !is_plain || !is_free_of_home(&leg.state, &mut leg.links) {
         return None;
     }
     let catalog = &entry.worker.shards;
-    let charset = state.charset.of_text(command.payload())?;
-    let read = state.read_settings_for(catalog.dialect()?, charset);
+    let charset = leg.state.charset.of_text(command.payload())?;
+    let read = leg.state.read_settings_for(catalog.dialect()?, charset);
     let (settings, shared) = (entry.worker.settings(), &entry.worker.shared);
     let layout = settings.shards.as_ref()?;
     catalog.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
-    let branch = catalog.templates.borrow().branch(layout, command.text(), holds(entry, state, read))?;
+    let branch = catalog.templates.borrow().branch(layout, command.text(), holds(entry, &leg.state, read))?;
     let is_as_named = catalog.names(layout, branch.hostgroup).is_empty();
     is_as_named.then_some(branch.hostgroup)
 }

@@ -71,33 +71,36 @@ impl Cx<'_> {
             StatementKind::Commit => match self.commit_with(text, true).await? {
                 Ok(None) => {}
                 Ok(Some(reply)) => {
-                    self.links.away.role.shards().last = Place::Home;
+                    self.leg.links.away.role.shards().last = Place::Home;
                     return self.give_reply(kind, &reply).await;
                 }
                 Err(error) => return self.answer_over(kind, &error).await,
             },
-            StatementKind::Rollback => roll_back_at_shards(self.entry, self.state, self.links).await?,
+            StatementKind::Rollback => {
+                roll_back_at_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
+            }
             begins if begins.begins() => {
                 if let Err(error) = self.commit_everywhere().await? {
                     return self.answer_over(kind, &error).await;
                 }
-                let is_special = self.links.has_pins(&[Pin::NextTransaction]);
-                let transaction = &mut self.links.away.role.shards().transaction;
+                let is_special = self.leg.links.has_pins(&[Pin::NextTransaction]);
+                let transaction = &mut self.leg.links.away.role.shards().transaction;
                 (transaction.beginning, transaction.is_special) = (Some(text.into()), is_special);
-                if !is_special && may_begin_later(self.entry, self.io, self.state, self.links, text) {
-                    self.links.away.role.shards().last = Place::Home;
+                if !is_special && may_begin_later(self.entry, self.io, &self.leg.state, &self.leg.links, text)
+                {
+                    self.leg.links.away.role.shards().last = Place::Home;
                     self.begin_later(kind).await?;
                     return Ok(Phase::Over);
                 }
             }
             divides => return self.divide_transaction(kind, divides, text).await,
         }
-        if self.state.begins_later() && bracket(text) == Some(Bracket::End) {
-            self.links.away.role.shards().last = Place::Home;
+        if self.leg.state.begins_later() && bracket(text) == Some(Bracket::End) {
+            self.leg.links.away.role.shards().last = Place::Home;
             self.end_unbegun(kind).await?;
             return Ok(Phase::Over);
         }
-        Ok(self.links.stay_home())
+        Ok(self.leg.links.stay_home())
     }
 
     /// Commits at all shards that are in the transaction. Home, if that is in it or the statement
@@ -109,13 +112,13 @@ impl Cx<'_> {
         text: &[u8],
         is_clients: bool,
     ) -> Result<Result<Option<Vec<u8>>, Vec<u8>>, Ending> {
-        let wrote_at_home = self.links.away.role.shards().transaction.wrote_at_home;
-        let mut parts = end_at_shards(self.entry, self.state, self.links, b"COMMIT").await?;
+        let wrote_at_home = self.leg.links.away.role.shards().transaction.wrote_at_home;
+        let mut parts = end_at_shards(self.entry, &self.leg.state, &mut self.leg.links, b"COMMIT").await?;
         let mut reply = None;
         let place = committed::Place::Home;
-        let is_in = self.state.in_transaction();
+        let is_in = self.leg.state.in_transaction();
         match verdict(&parts) {
-            _ if self.state.begins_later() || !is_in && !is_clients => {}
+            _ if self.leg.state.begins_later() || !is_in && !is_clients => {}
             Verdict::Committed if parts.iter().any(|part| part.wrote) => {
                 let mut said = self.ask(text).await?;
                 let refusal = error_of(&said);
@@ -136,10 +139,10 @@ impl Cx<'_> {
             Verdict::Refused(error) => Some(error),
             Verdict::InPart(error) => {
                 tracing::warn!(%error, "a transaction over several servers has committed in part");
-                Some(payload_of(self.state, &error))
+                Some(payload_of(&self.leg.state, &error))
             }
         };
-        self.links.away.role.shards().inner.iter_mut().for_each(|inner| inner.wrote = false);
+        self.leg.links.away.role.shards().inner.iter_mut().for_each(|inner| inner.wrote = false);
         match error {
             None => Ok(Ok(reply)),
             Some(error) => {
@@ -153,9 +156,9 @@ impl Cx<'_> {
     /// reply.
     async fn pass_over_home(&mut self) -> Result<Vec<u8>, Ending> {
         self.roll_back_everywhere().await?;
-        self.state.past.remove(Past::ROLLED_BACK);
+        self.leg.state.past.remove(Past::ROLLED_BACK);
         let mut packet = Vec::new();
-        put_message(&mut packet, 1, &ok(self.state.identity.capabilities, self.state.status));
+        put_message(&mut packet, 1, &ok(self.leg.state.identity.capabilities, self.leg.state.status));
         Ok(packet)
     }
 
@@ -163,7 +166,7 @@ impl Cx<'_> {
     /// that are in the transaction, before the statement in the backlog. The payload of the error
     /// if not all that was changed lasts.
     pub(super) async fn commit_everywhere(&mut self) -> Result<Result<(), Vec<u8>>, Ending> {
-        let is_at_home = self.state.in_transaction() || self.state.begins_later();
+        let is_at_home = self.leg.state.in_transaction() || self.leg.state.begins_later();
         match self.commit_with(b"COMMIT", false).await? {
             Ok(None) if is_at_home => Ok(error_of(&self.ask(b"COMMIT").await?).map_or(Ok(()), Err)),
             other => Ok(other.map(drop)),
@@ -178,7 +181,7 @@ impl Cx<'_> {
         divides: StatementKind,
         text: &[u8],
     ) -> Result<Phase, Ending> {
-        let savepoints = &self.links.away.role.shards().transaction.savepoints;
+        let savepoints = &self.leg.links.away.role.shards().transaction.savepoints;
         if divides == StatementKind::Savepoint && savepoints.is_full() {
             let error =
                 ClientError::not_sharded("a savepoint more", "the transaction has all that it may have");
@@ -186,14 +189,14 @@ impl Cx<'_> {
         }
         let reply = self.ask(text).await?;
         if error_of(&reply).is_none() {
-            self.links.away.role.shards().transaction.savepoints.note(divides, text);
-            let parts = say_at_shards(self.entry, self.state, self.links, text).await?;
+            self.leg.links.away.role.shards().transaction.savepoints.note(divides, text);
+            let parts = say_at_shards(self.entry, &self.leg.state, &mut self.leg.links, text).await?;
             if let Some(error) = parts.into_iter().find_map(|part| part.refusal) {
                 self.lose_transaction(ClientError::PartFailed).await?;
                 return self.answer_over(kind, &error).await;
             }
         }
-        self.links.away.role.shards().last = Place::Home;
+        self.leg.links.away.role.shards().last = Place::Home;
         self.give_reply(kind, &reply).await
     }
 
@@ -206,7 +209,7 @@ impl Cx<'_> {
     /// A statement that runs at home ends the transaction, or may do so unseen: shards in it hear
     /// of it before. The payload of the error if the statement is not to run.
     pub(super) async fn leave_transaction(&mut self, command: &Command) -> Result<Option<Vec<u8>>, Ending> {
-        if !self.links.away.role.has_transaction() {
+        if !self.leg.links.away.role.has_transaction() {
             return Ok(None);
         }
         if command.what.several && command.what.effects.intersects(Effects::TRANSACTION | Effects::COMMITS) {
@@ -214,23 +217,23 @@ impl Cx<'_> {
                 "several statements in one text that end a transaction",
                 "shards are in it",
             );
-            return Ok(Some(payload_of(self.state, &error)));
+            return Ok(Some(payload_of(&self.leg.state, &error)));
         }
         let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
-        if may_end_unseen(command.what) && self.links.away.role.inner_sessions().iter().any(has_changes) {
+        if may_end_unseen(command.what) && self.leg.links.away.role.inner_sessions().iter().any(has_changes) {
             let error = ClientError::not_sharded(
                 "a statement that may end the transaction at home alone",
                 "shards have changes in it",
             );
-            return Ok(Some(payload_of(self.state, &error)));
+            return Ok(Some(payload_of(&self.leg.state, &error)));
         }
-        let is_on = self.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
+        let is_on = self.leg.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
         let keeps = match command.what.kind {
             StatementKind::Set => keeps_transaction(&command.text, is_on),
             // Servers commit only if tables are locked, and BEGIN has unlocked them.
             StatementKind::UnlockTables => {
-                let transaction = &self.links.away.role.shards().transaction;
-                transaction.beginning.is_some() || !self.links.has_pins(&[Pin::LockedTables])
+                let transaction = &self.leg.links.away.role.shards().transaction;
+                transaction.beginning.is_some() || !self.leg.links.has_pins(&[Pin::LockedTables])
             }
             _ => false,
         };
@@ -240,12 +243,12 @@ impl Cx<'_> {
     /// Rolls the open transaction back at shards, and at home. A connection on which home refuses
     /// that is closed, which rolls back as well.
     pub(super) async fn roll_back_everywhere(&mut self) -> Result<(), Ending> {
-        roll_back_at_shards(self.entry, self.state, self.links).await?;
-        let is_open = self.state.in_transaction() || self.state.begins_later();
+        roll_back_at_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
+        let is_open = self.leg.state.in_transaction() || self.leg.state.begins_later();
         if is_open && error_of(&self.ask(b"ROLLBACK").await?).is_some() {
-            self.state.past.remove(Past::BEGINS_LATER);
-            self.state.set_status(self.state.status & OF_SESSION);
-            lose_backend_for(self.entry, self.state, self.links, Gone::Closed)?;
+            self.leg.state.past.remove(Past::BEGINS_LATER);
+            self.leg.state.set_status(self.leg.state.status & OF_SESSION);
+            lose_backend_for(self.entry, &mut self.leg.state, &mut self.leg.links, Gone::Closed)?;
         }
         Ok(())
     }

@@ -192,15 +192,16 @@ impl Cx<'_> {
     /// Answers a question about the warnings of the last statement, which has run at several
     /// shards.
     pub(super) async fn tell_warnings(&mut self, command: &Command) -> Result<Phase, Ending> {
-        let Some(question) = Question::of(&command.text) else { return Ok(self.links.stay_home()) };
-        begin_own(self.entry, self.io, self.state, self.flight, command.kind);
+        let Some(question) = Question::of(&command.text) else { return Ok(self.leg.links.stay_home()) };
+        begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, command.kind);
         let seq = self.skip_command().await?;
-        let caps = self.state.identity.capabilities;
+        let caps = self.leg.state.identity.capabilities;
         let theirs = capabilities_at_shards(caps);
-        let status = self.state.status;
-        let packets = self.links.away.role.shards().warnings.answer(&question, seq, status, [theirs, caps]);
-        write_to_client(self.entry, self.io, self.state, &packets).await?;
-        self.entry.answered_here(self.links, 0);
+        let status = self.leg.state.status;
+        let packets =
+            self.leg.links.away.role.shards().warnings.answer(&question, seq, status, [theirs, caps]);
+        write_to_client(self.entry, self.io, &mut self.leg.state, &packets).await?;
+        self.entry.answered_here(&self.leg.links, 0);
         Ok(Phase::Over)
     }
 }
