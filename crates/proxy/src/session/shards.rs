@@ -98,7 +98,7 @@ impl Cx<'_> {
             roll_back_at_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
         }
         if is_about_transactions(kind) {
-            self.heed_lost_shards().await?;
+            self.leg.heed_lost_shards(self.entry).await?;
             if self.leg.state.transaction.rolled_back.is_some() {
                 // The client is told so: it has lost what it did at shards, too.
                 roll_back_at_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
@@ -126,7 +126,7 @@ impl Cx<'_> {
             _ => Ok(self.leg.links.stay_home()),
         }?;
         if self.leg.state.past.replace(Past::ROLLED_BACK, false) {
-            self.roll_back_everywhere().await?;
+            self.leg.roll_back_everywhere(self.entry).await?;
             self.leg.state.transaction.rolled_back = None;
         }
         Ok(phase)
@@ -157,7 +157,7 @@ impl Cx<'_> {
     }
 
     async fn run_planned(&mut self, command: &mut Command) -> Result<Phase, Ending> {
-        if self.leave_old_layout().await? {
+        if self.leg.leave_old_layout(self.entry).await? {
             // There the client hears that its transaction is over.
             return Ok(self.leg.links.stay_home());
         }
@@ -205,9 +205,9 @@ impl Cx<'_> {
     /// it.
     async fn run_at_home(&mut self, command: &Command) -> Result<Phase, Ending> {
         if command.needs_last_id() {
-            self.learn_last_id().await?;
+            self.leg.learn_last_id(self.entry).await?;
         }
-        if let Some(error) = self.leave_transaction(command).await? {
+        if let Some(error) = self.leg.leave_transaction(self.entry, command).await? {
             return self.answer_over(command.kind, &error).await;
         }
         if command.writes() {

@@ -22,6 +22,7 @@ use crate::session::entry::BookEntry;
 use crate::session::facts::orders::killed_here;
 use crate::session::facts::replies::write_to_client;
 use crate::session::io::Io;
+use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
@@ -48,7 +49,7 @@ impl Cx<'_> {
         if let Some(id) = self.entry.worker.shared.ddl.stopped_of(&tables) {
             return self.refuse_at_shards(command.kind, &stopped(id)).await;
         }
-        let record = self.record_of(command, &branches, tables).await?;
+        let record = self.leg.record_of(self.entry, command, &branches, tables).await?;
         let running = match self.entry.worker.shared.ddl.begin(record).await {
             Ok(running) => running,
             Err(why) => {
@@ -67,14 +68,14 @@ impl Cx<'_> {
                 ClientError::Interrupted.to_packet(1, self.leg.state.identity.capabilities)
             } else {
                 let text = branch.text.as_deref().unwrap_or(&command.text);
-                self.ask_at(branch.hostgroup, text).await?
+                self.leg.ask_at(self.entry, branch.hostgroup, text).await?
             };
             let error = error_of(&reply);
             replies.push(reply);
             if let Some(error) = error {
                 is_refused = true;
                 running.note(number, State::Failed, &told(&error)).await;
-                is_over = number == 0 && !self.is_in_doubt(&error, &running).await?;
+                is_over = number == 0 && !self.leg.is_in_doubt(self.entry, &error, &running).await?;
                 break;
             }
             running.note(number, State::Done, "").await;
@@ -95,42 +96,50 @@ impl Cx<'_> {
         )
         .await
     }
+}
 
+impl Leg {
     /// Whether the first node may have executed a definition that was answered with an error.
-    async fn is_in_doubt(&mut self, error: &[u8], running: &Running) -> Result<bool, Ending> {
+    async fn is_in_doubt(
+        &mut self,
+        entry: &BookEntry,
+        error: &[u8],
+        running: &Running,
+    ) -> Result<bool, Ending> {
         let code = packet::Err::decode(error, Capabilities::PROTOCOL_41).map_or(0, |error| error.code);
         let record = running.record();
         let Some(first) = record.steps.first() else { return Ok(false) };
         Ok(IN_DOUBT.contains(&code)
-            || self.fingerprint_of(first.hostgroup, &first.node).await? != first.before)
+            || self.fingerprint_of(entry, first.hostgroup, &first.node).await? != first.before)
     }
 
     /// What is recorded of a definition.
     async fn record_of(
         &mut self,
+        entry: &BookEntry,
         command: &Command,
         branches: &[Branch],
         tables: Vec<TableName>,
     ) -> Result<Record, Ending> {
-        let settings = self.entry.worker.settings();
+        let settings = entry.worker.settings();
         let table = tables.first().zip(settings.shards.as_deref());
         let table = table.and_then(|((schema, name), layout)| layout.table(schema, name));
         let mut steps = Vec::with_capacity(branches.len());
         for (branch, node) in branches.iter().zip(table.map_or(&[][..], Table::nodes)) {
-            let inner = take_inner(self.entry, &self.leg.state, &mut self.leg.links, branch.hostgroup);
+            let inner = take_inner(entry, &self.state, &mut self.links, branch.hostgroup);
             let current = inner.leg.state.caller.schema().to_vec();
-            self.leg.links.put_inner(inner);
+            self.links.put_inner(inner);
             let node = [node.schema.clone(), node.table.clone()];
-            let before = self.fingerprint_of(branch.hostgroup, &node).await?;
+            let before = self.fingerprint_of(entry, branch.hostgroup, &node).await?;
             let text = branch.text.as_deref().unwrap_or(&command.text).to_vec();
             let (state, error) = (State::Waiting, String::new());
             steps.push(Step { hostgroup: branch.hostgroup, node, current, text, before, state, error });
         }
-        let set = self.leg.state.settings().filter(|(key, _)| *key != SCHEMA);
+        let set = self.state.settings().filter(|(key, _)| *key != SCHEMA);
         Ok(Record {
             id: 0,
-            user: self.leg.state.identity.account.user.name.to_vec(),
-            collation: self.leg.state.identity.collation,
+            user: self.state.identity.account.user.name.to_vec(),
+            collation: self.state.identity.collation,
             settings: set.map(|(_, text)| text.to_vec()).collect(),
             statement: command.text.clone(),
             tables,
@@ -139,10 +148,15 @@ impl Cx<'_> {
     }
 
     /// The fingerprint of a physical table; none if the server does not show one.
-    async fn fingerprint_of(&mut self, hostgroup: u32, node: &[String; 2]) -> Result<Option<u64>, Ending> {
+    async fn fingerprint_of(
+        &mut self,
+        entry: &BookEntry,
+        hostgroup: u32,
+        node: &[String; 2],
+    ) -> Result<Option<u64>, Ending> {
         let [schema, table] = node;
         let text = planner::define::table_statement(schema, table);
-        let reply = self.ask_at(hostgroup, text.as_bytes()).await?;
+        let reply = self.ask_at(entry, hostgroup, text.as_bytes()).await?;
         Ok(fingerprint(crate::inspection::read(&reply).as_ref()))
     }
 }

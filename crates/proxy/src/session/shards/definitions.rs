@@ -15,25 +15,27 @@ use super::inner::take_inner;
 use super::transaction::error_of;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::cx::Cx;
+use crate::session::entry::BookEntry;
+use crate::session::leg::Leg;
 
 /// Nodes of a table that are asked for its definition.
 const NODES_ASKED_MAX: usize = 64;
 
-impl Cx<'_> {
+impl Leg {
     /// Learns the definitions of a statement's sharded tables, unless they are known.
     pub(super) async fn learn_definitions(
         &mut self,
+        entry: &BookEntry,
         command: &Command,
         tree: &Tree,
         layout: &Layout,
     ) -> Result<(), Ending> {
-        let current = String::from_utf8_lossy(self.leg.state.schema_of(command)).into_owned();
+        let current = String::from_utf8_lossy(self.state.schema_of(command)).into_owned();
         for (schema, name) in planner::plan::tables(tree, &command.text, &current) {
-            let now = self.entry.worker.shared.uptime();
+            let now = entry.worker.shared.uptime();
             let Some(table) = layout.table(&schema, &name) else { continue };
-            if self.entry.worker.shards.wants(&schema, &name, now) {
-                self.learn_definition(layout, table).await?;
+            if entry.worker.shards.wants(&schema, &name, now) {
+                self.learn_definition(entry, layout, table).await?;
             }
         }
         Ok(())
@@ -41,28 +43,31 @@ impl Cx<'_> {
 
     /// Learns the definition of a table. Nodes that were as they should be are asked again only if
     /// the first one is not as it was.
-    async fn learn_definition(&mut self, layout: &Layout, table: &Table) -> Result<(), Ending> {
+    async fn learn_definition(
+        &mut self,
+        entry: &BookEntry,
+        layout: &Layout,
+        table: &Table,
+    ) -> Result<(), Ending> {
         let mut found = Vec::new();
         for (number, node) in table.nodes().iter().take(NODES_ASKED_MAX).enumerate() {
-            let definition = self.definition_of(node).await?;
-            if !self.entry.worker.is_current(layout) {
+            let definition = self.definition_of(entry, node).await?;
+            if !entry.worker.is_current(layout) {
                 // What is known belongs to another one.
                 return Ok(());
             }
-            let now = self.entry.worker.shared.uptime();
-            if number == 0
-                && self.entry.worker.shards.renew(&table.schema, &table.name, definition.table(), now)
-            {
+            let now = entry.worker.shared.uptime();
+            if number == 0 && entry.worker.shards.renew(&table.schema, &table.name, definition.table(), now) {
                 return Ok(());
             }
             found.push(definition);
         }
         let defined: Vec<&TableDefinition> = found.iter().filter_map(Answer::table).collect();
         let findings = check(layout, table, &found);
-        self.entry.worker.shared.findings.log(&table.schema, &table.name, &findings);
-        let catalog = &self.entry.worker.shards;
+        entry.worker.shared.findings.log(&table.schema, &table.name, &findings);
+        let catalog = &entry.worker.shards;
         let known = Known::of(&defined, &catalog.collations());
-        let now = self.entry.worker.shared.uptime();
+        let now = entry.worker.shared.uptime();
         // Rows that bring their ids need no sequence; others are refused one by one.
         let matters = findings.iter().find(|finding| finding.problem.stops_writes());
         catalog.learn(&table.schema, &table.name, known, matters.map(ToString::to_string), now);
@@ -70,9 +75,9 @@ impl Cx<'_> {
     }
 
     /// What a node says of its table.
-    async fn definition_of(&mut self, node: &Node) -> Result<Answer, Ending> {
+    async fn definition_of(&mut self, entry: &BookEntry, node: &Node) -> Result<Answer, Ending> {
         let reply =
-            self.ask_at(node.hostgroup, table_statement(&node.schema, &node.table).as_bytes()).await?;
+            self.ask_at(entry, node.hostgroup, table_statement(&node.schema, &node.table).as_bytes()).await?;
         if error_of(&reply).is_some() {
             // No table is no error: the servers do not answer, and there the client hears why.
             return Ok(Answer::Unknown);
@@ -86,11 +91,11 @@ impl Cx<'_> {
         };
         let Some(definition) = definition else { return Ok(Answer::NoTable) };
         loop {
-            let unknown = self.entry.worker.shards.collations().unknown(&definition);
+            let unknown = entry.worker.shards.collations().unknown(&definition);
             if unknown.is_empty() {
                 return Ok(Answer::Table(definition));
             }
-            let reply = self.ask_at(node.hostgroup, collation_statement(&unknown).as_bytes()).await?;
+            let reply = self.ask_at(entry, node.hostgroup, collation_statement(&unknown).as_bytes()).await?;
             let mut learned = Collations::default();
             let all = cells(&reply).unwrap_or_default();
             let is_read = all.iter().all(|row| learned.read(&definition.version, &unknown, row).is_ok());
@@ -102,25 +107,35 @@ impl Cx<'_> {
                 );
                 return Ok(Answer::Table(definition));
             }
-            self.entry.worker.shards.learn_collations(learned);
+            entry.worker.shards.learn_collations(learned);
         }
     }
 
     /// Has the inner session of a hostgroup run a statement. The reply, as packets.
-    pub(super) async fn ask_at(&mut self, hostgroup: u32, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        let inner = take_inner(self.entry, &self.leg.state, &mut self.leg.links, hostgroup);
-        self.ask_inner(inner, text).await
+    pub(super) async fn ask_at(
+        &mut self,
+        entry: &BookEntry,
+        hostgroup: u32,
+        text: &[u8],
+    ) -> Result<Vec<u8>, Ending> {
+        let inner = take_inner(entry, &self.state, &mut self.links, hostgroup);
+        self.ask_inner(entry, inner, text).await
     }
 
     /// The same for this one, which is put back. If its part of the transaction is lost with that,
     /// so is the transaction.
-    pub(super) async fn ask_inner(&mut self, mut inner: Inner, text: &[u8]) -> Result<Vec<u8>, Ending> {
+    pub(super) async fn ask_inner(
+        &mut self,
+        entry: &BookEntry,
+        mut inner: Inner,
+        text: &[u8],
+    ) -> Result<Vec<u8>, Ending> {
         let was_open = inner.is_in_transaction();
         let reply = inner.ask(text).await?;
         let is_over = was_open && !inner.is_in_transaction();
-        self.leg.links.put_inner(inner);
+        self.links.put_inner(inner);
         if is_over && error_of(&reply).is_some() {
-            self.lose_transaction(ClientError::PartFailed).await?;
+            self.lose_transaction(entry, ClientError::PartFailed).await?;
         }
         Ok(reply)
     }

@@ -109,7 +109,7 @@ impl Cx<'_> {
         let known = statements.zip(statement_id(self.io.front())).and_then(|(all, id)| all.get(id));
         let known = known.map(|prepared| (prepared.what.plan, prepared.what.text.clone()));
         // The statement may ask for it.
-        self.learn_last_id().await?;
+        self.leg.learn_last_id(self.entry).await?;
         let Some((what, text)) = known else { return Ok(self.leg.links.stay_home()) };
         if is_about_transaction(what) {
             let Some(text) = text else {
@@ -186,7 +186,7 @@ impl Cx<'_> {
         self.leg.links.away.role.shards().as_then = Some(settings);
         let phase = self.run_command(command).await;
         if self.leg.links.away.role.shards().end_as_then() {
-            self.learn_last_id().await?;
+            self.leg.learn_last_id(self.entry).await?;
         }
         self.leg.links.away.role.shards().forget_for_once();
         phase

@@ -9,7 +9,9 @@ use super::inner::take_inner;
 use super::plan::with_request;
 use crate::ending::Ending;
 use crate::session::cx::Cx;
+use crate::session::entry::BookEntry;
 use crate::session::facts::places::circumstances;
+use crate::session::leg::Leg;
 use crate::session::tell::{explain_backlog, explain_text};
 
 impl Cx<'_> {
@@ -26,7 +28,7 @@ impl Cx<'_> {
         let text = of(command.and_then(|command| command.text().get(from..)));
         let what = self.entry.worker.routing.borrow_mut().look(&text, self.leg.state.reading());
         let command = Command::query(payload, text, what);
-        let Some((plan, rows)) = self.explained(&command).await? else {
+        let Some((plan, rows)) = self.leg.explained(self.entry, &command).await? else {
             return Ok(explain_backlog(self.entry, self.io, &self.leg.state, &self.leg.links, from));
         };
         let mut explanation = match &plan {
@@ -55,38 +57,36 @@ impl Cx<'_> {
         }
         Ok(explanation)
     }
+}
 
+impl Leg {
     /// The plan of a command, and the plan as rows; nothing if there are no sharded tables.
-    async fn explained(&mut self, command: &Command) -> Result<Option<(Plan, Vec<Row>)>, Ending> {
-        let settings = self.entry.worker.settings();
+    async fn explained(
+        &mut self,
+        entry: &BookEntry,
+        command: &Command,
+    ) -> Result<Option<(Plan, Vec<Row>)>, Ending> {
+        let settings = entry.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
-        let Some(charset) = self.leg.state.charset.of_text(&command.text) else { return Ok(None) };
-        let Some(read) = read_settings(&self.entry.worker, &self.leg.state, charset).await else {
+        let Some(charset) = self.state.charset.of_text(&command.text) else { return Ok(None) };
+        let Some(read) = read_settings(&entry.worker, &self.state, charset).await else {
             return Ok(None);
         };
-        let mut tree = self.entry.worker.shards.take_tree();
+        let mut tree = entry.worker.shards.take_tree();
         let explained = if tree.read(&command.text, &read).is_ok() {
-            self.learn_definitions(command, &tree, layout).await?;
-            with_request(
-                self.entry,
-                &self.leg.state,
-                (command, &tree),
-                read,
-                layout,
-                &[],
-                |request, asker| {
-                    let plan = match planner::seen::seen(request, asker) {
-                        Some(seen) => seen.plan,
-                        None => planner::plan::plan(request),
-                    };
-                    let rows = planner::plan::explain(request, &plan);
-                    (plan, rows)
-                },
-            )
+            self.learn_definitions(entry, command, &tree, layout).await?;
+            with_request(entry, &self.state, (command, &tree), read, layout, &[], |request, asker| {
+                let plan = match planner::seen::seen(request, asker) {
+                    Some(seen) => seen.plan,
+                    None => planner::plan::plan(request),
+                };
+                let rows = planner::plan::explain(request, &plan);
+                (plan, rows)
+            })
         } else {
             None
         };
-        self.entry.worker.shards.put_tree(tree);
+        entry.worker.shards.put_tree(tree);
         Ok(explained)
     }
 }

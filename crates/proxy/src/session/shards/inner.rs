@@ -63,11 +63,13 @@ impl Cx<'_> {
             };
         }
     }
+}
 
+impl Leg {
     /// Runs a statement here of which the client hears nothing. The reply, as packets.
-    pub(super) async fn ask(&mut self, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        let packet = packet_with(&query(self.leg.state.identity.capabilities, text));
-        ask(self.entry, self.leg, packet).await
+    pub(super) async fn ask(&mut self, entry: &BookEntry, text: &[u8]) -> Result<Vec<u8>, Ending> {
+        let packet = packet_with(&query(self.state.identity.capabilities, text));
+        ask(entry, self, packet).await
     }
 }
 

@@ -14,7 +14,7 @@ use super::inner::{Inner, take_inner_of};
 use super::role::Place;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::cx::Cx;
+use crate::session::entry::BookEntry;
 use crate::session::facts::commands::NEEDS_LAST_ID;
 use crate::state::results::LastId;
 
@@ -36,27 +36,25 @@ impl Command {
     }
 }
 
-impl Cx<'_> {
+impl Leg {
     /// Finds out what `LAST_INSERT_ID()` is, if only the server of a shard knows.
-    pub(super) async fn learn_last_id(&mut self) -> Result<(), Ending> {
-        let knows = self.leg.links.away.role.shards().last_id.take();
-        let Some(inner) =
-            knows.and_then(|serial| take_inner_of(&self.leg.state, &mut self.leg.links, serial))
-        else {
+    pub(super) async fn learn_last_id(&mut self, entry: &BookEntry) -> Result<(), Ending> {
+        let knows = self.links.away.role.shards().last_id.take();
+        let Some(inner) = knows.and_then(|serial| take_inner_of(&self.state, &mut self.links, serial)) else {
             return Ok(());
         };
-        let reply = self.ask_inner(inner, QUESTION).await?;
-        self.leg.state.note_last_id_in(&reply);
+        let reply = self.ask_inner(entry, inner, QUESTION).await?;
+        self.state.note_last_id_in(&reply);
         Ok(())
     }
 
     /// The same if only the home's server knows.
-    pub(super) async fn learn_last_id_at_home(&mut self) -> Result<(), Ending> {
-        if matches!(self.leg.state.last.results.last_id(), LastId::AtServer { .. }) {
-            let reply = self.ask(QUESTION).await?;
-            self.leg.state.note_last_id_in(&reply);
-            if self.leg.state.past.contains(Past::ROLLED_BACK) {
-                self.lose_transaction(ClientError::PartFailed).await?;
+    pub(super) async fn learn_last_id_at_home(&mut self, entry: &BookEntry) -> Result<(), Ending> {
+        if matches!(self.state.last.results.last_id(), LastId::AtServer { .. }) {
+            let reply = self.ask(entry, QUESTION).await?;
+            self.state.note_last_id_in(&reply);
+            if self.state.past.contains(Past::ROLLED_BACK) {
+                self.lose_transaction(entry, ClientError::PartFailed).await?;
             }
         }
         Ok(())
@@ -64,12 +62,12 @@ impl Cx<'_> {
 
     /// Finds it out, wherever it is known, unless the inner session at `place` knows it: that is
     /// about to [get](Links::give_last_id) it.
-    pub(super) async fn learn_last_id_for(&mut self, place: Place) -> Result<(), Ending> {
-        let shards = self.leg.links.away.role.shards();
+    pub(super) async fn learn_last_id_for(&mut self, entry: &BookEntry, place: Place) -> Result<(), Ending> {
+        let shards = self.links.away.role.shards();
         let knows = |inner: &&Inner| Some(inner.serial) == shards.last_id;
         if shards.inner.iter().find(knows).is_none_or(|inner| inner.place() != place) {
-            self.learn_last_id().await?;
-            self.learn_last_id_at_home().await?;
+            self.learn_last_id(entry).await?;
+            self.learn_last_id_at_home(entry).await?;
         }
         Ok(())
     }

@@ -44,6 +44,7 @@ use crate::session::entry::BookEntry;
 use crate::session::facts::endings::{interrupted, unreadable};
 use crate::session::facts::replies::reply_error;
 use crate::session::io::Io;
+use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
@@ -85,7 +86,7 @@ impl Cx<'_> {
             Ok(pass) => pass,
             Err(barred) => return self.is_barred(command.kind, barred).await,
         };
-        if let Some(error) = self.refused_charset(load).await? {
+        if let Some(error) = self.leg.refused_charset(self.entry, load).await? {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         // A counter that is not there yet is made while no row is locked.
@@ -110,27 +111,6 @@ impl Cx<'_> {
             return self.give_up(command, runners, &error).await;
         }
         self.load_added(command, load, scattered, runners).await
-    }
-
-    /// Why separators may not be found in the character set of the file.
-    async fn refused_charset(&mut self, load: &Load) -> Result<Option<ClientError>, Ending> {
-        let mut charsets: Vec<String> = load.charset.iter().cloned().collect();
-        if charsets.is_empty() {
-            let mut hostgroups: Vec<_> = load.branches.iter().map(|branch| branch.hostgroup).collect();
-            hostgroups.dedup();
-            for hostgroup in hostgroups {
-                let reply = self.ask_at(hostgroup, CHARSET).await?;
-                let name = first_cell(&reply).unwrap_or_default();
-                charsets.push(String::from_utf8_lossy(name).into_owned());
-            }
-        }
-        let ambiguous = charsets.iter().find(|charset| !Format::is_found_in(charset));
-        Ok(ambiguous.map(|charset| {
-            ClientError::not_sharded(
-                &format!("a file in the character set '{charset}'"),
-                "a part of a character may look like a separator there",
-            )
-        }))
     }
 
     /// Has the shards load what they get of the client's file.
@@ -197,8 +177,35 @@ impl Cx<'_> {
         wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
         reply_error(self.entry, self.io, &mut self.leg.state, seq, &error).await?;
         self.entry.answered_here(&self.leg.links, error.code());
-        self.put_runners(runners).await?;
+        self.leg.put_runners(self.entry, runners).await?;
         Ok(Phase::Over)
+    }
+}
+
+impl Leg {
+    /// Why separators may not be found in the character set of the file.
+    async fn refused_charset(
+        &mut self,
+        entry: &BookEntry,
+        load: &Load,
+    ) -> Result<Option<ClientError>, Ending> {
+        let mut charsets: Vec<String> = load.charset.iter().cloned().collect();
+        if charsets.is_empty() {
+            let mut hostgroups: Vec<_> = load.branches.iter().map(|branch| branch.hostgroup).collect();
+            hostgroups.dedup();
+            for hostgroup in hostgroups {
+                let reply = self.ask_at(entry, hostgroup, CHARSET).await?;
+                let name = first_cell(&reply).unwrap_or_default();
+                charsets.push(String::from_utf8_lossy(name).into_owned());
+            }
+        }
+        let ambiguous = charsets.iter().find(|charset| !Format::is_found_in(charset));
+        Ok(ambiguous.map(|charset| {
+            ClientError::not_sharded(
+                &format!("a file in the character set '{charset}'"),
+                "a part of a character may look like a separator there",
+            )
+        }))
     }
 }
 

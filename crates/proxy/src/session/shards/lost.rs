@@ -16,7 +16,6 @@ use super::role::Role;
 use super::transaction::roll_back_at_shards;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::cx::Cx;
 use crate::session::facts::asking::ask_besides;
 use crate::session::facts::leases::look_at_server;
 use crate::session::state::Past;
@@ -33,42 +32,42 @@ impl Role {
     }
 }
 
-impl Cx<'_> {
+impl Leg {
     /// Ends the transaction everywhere if one part of it has ended since the last command. The
     /// client hears of it with its next statement.
-    pub(super) async fn heed_lost_shards(&mut self) -> Result<(), Ending> {
+    pub(super) async fn heed_lost_shards(&mut self, entry: &BookEntry) -> Result<(), Ending> {
         let (mut is_over, mut is_over_at_home) = (false, false);
-        if self.leg.links.away.role.has_transaction() {
+        if self.links.away.role.has_transaction() {
             // What a server has closed since then is lost, too.
-            look_at_server(self.entry, &mut self.leg.state, &mut self.leg.links)?;
-            is_over_at_home = was_rolled_back(self.entry, self.leg).await?;
-            if self.leg.state.transaction.rolled_back.is_some() {
+            look_at_server(entry, &mut self.state, &mut self.links)?;
+            is_over_at_home = was_rolled_back(entry, self).await?;
+            if self.state.transaction.rolled_back.is_some() {
                 // Home was lost: what is open at shards ends with it.
                 return Ok(());
             }
             for inner in
-                self.leg.links.away.role.inner_sessions().iter_mut().filter(|one| one.is_in_transaction())
+                self.links.away.role.inner_sessions().iter_mut().filter(|one| one.is_in_transaction())
             {
                 look_at_server(&inner.entry, &mut inner.leg.state, &mut inner.leg.links)?;
                 is_over |= was_rolled_back(&inner.entry, &mut inner.leg).await?;
             }
         }
-        let inner = self.leg.links.away.role.inner_sessions().iter_mut();
+        let inner = self.links.away.role.inner_sessions().iter_mut();
         // Each is taken: none of them is to tell it a second time.
         let lost = inner.filter_map(|inner| inner.leg.state.transaction.rolled_back.take());
         let lost = lost.fold(None, |_, error| Some(error));
         match lost {
-            Some(error) => self.lose_transaction(*error).await,
-            None if is_over => self.lose_transaction(ClientError::PartFailed).await,
+            Some(error) => self.lose_transaction(entry, *error).await,
+            None if is_over => self.lose_transaction(entry, ClientError::PartFailed).await,
             // Home has ended it, and no command of the client says so.
-            None if is_over_at_home || !has_one_connection(&self.leg.state) => {
+            None if is_over_at_home || !has_one_connection(&self.state) => {
                 let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
-                if self.leg.links.away.role.inner_sessions().iter().any(has_changes) {
-                    return self.lose_transaction(ClientError::PartFailed).await;
+                if self.links.away.role.inner_sessions().iter().any(has_changes) {
+                    return self.lose_transaction(entry, ClientError::PartFailed).await;
                 }
-                if self.leg.links.away.role.has_transaction() {
+                if self.links.away.role.has_transaction() {
                     // Nothing is lost there: what has become of all changes, home has told.
-                    roll_back_at_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
+                    roll_back_at_shards(entry, &self.state, &mut self.links).await?;
                 }
                 Ok(())
             }
@@ -79,27 +78,31 @@ impl Cx<'_> {
     /// Ends a transaction everywhere that is open at shards, if tables are elsewhere by the layout
     /// of now. Whether there was one. It may be committed and rolled back, but has no further
     /// statements.
-    pub(super) async fn leave_old_layout(&mut self) -> Result<bool, Ending> {
-        if !self.leg.links.away.role.has_transaction() {
+    pub(super) async fn leave_old_layout(&mut self, entry: &BookEntry) -> Result<bool, Ending> {
+        if !self.links.away.role.has_transaction() {
             return Ok(false);
         }
-        let settings = self.entry.worker.settings();
-        let is_same = match (&self.leg.links.away.role.shards().layout, &settings.shards) {
+        let settings = entry.worker.settings();
+        let is_same = match (&self.links.away.role.shards().layout, &settings.shards) {
             (Some(old), Some(new)) => Arc::ptr_eq(old, new) || old.tables() == new.tables(),
             // Only a question of the proxy's own has begun one, where `autocommit` is off.
             (None, _) => true,
             (Some(_), None) => false,
         };
         if !is_same {
-            self.lose_transaction(ClientError::LayoutChanged).await?;
+            self.lose_transaction(entry, ClientError::LayoutChanged).await?;
         }
         Ok(!is_same)
     }
 
     /// Rolls back everywhere. The client hears why with its next statement.
-    pub(super) async fn lose_transaction(&mut self, error: ClientError) -> Result<(), Ending> {
-        self.roll_back_everywhere().await?;
-        self.leg.state.transaction.rolled_back = Some(Box::new(error));
+    pub(super) async fn lose_transaction(
+        &mut self,
+        entry: &BookEntry,
+        error: ClientError,
+    ) -> Result<(), Ending> {
+        self.roll_back_everywhere(entry).await?;
+        self.state.transaction.rolled_back = Some(Box::new(error));
         Ok(())
     }
 }

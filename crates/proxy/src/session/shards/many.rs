@@ -32,6 +32,7 @@ use crate::error::ClientError;
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::replies::{reply, reply_error};
+use crate::session::leg::Leg;
 use crate::session::phase::Phase;
 use crate::worker::Worker;
 
@@ -62,7 +63,7 @@ impl Cx<'_> {
         mut scattered: Scattered,
     ) -> Result<Phase, Ending> {
         if command.defines()
-            && let Err(error) = self.commit_everywhere().await?
+            && let Err(error) = self.leg.commit_everywhere(self.entry).await?
         {
             return self.answer_over(command.kind, &error).await;
         }
@@ -110,7 +111,7 @@ impl Cx<'_> {
         }
         if may_set_id(command, &scattered) {
             let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
-            self.learn_last_id_for(Place::Shard(first)).await?;
+            self.leg.learn_last_id_for(self.entry, Place::Shard(first)).await?;
         }
         let moment = (scattered.has_time && scattered.branches.len() > 1).then(Moment::now);
         let unit = unit_of(&self.leg.state, command, &scattered.branches, moment.is_some());
@@ -143,7 +144,7 @@ impl Cx<'_> {
         let of_session = (&*self.entry.control, &*self.leg.state);
         wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
         self.answer_here(command.kind, error).await?;
-        self.put_runners(runners).await?;
+        self.leg.put_runners(self.entry, runners).await?;
         Ok(Phase::Over)
     }
 
@@ -212,7 +213,7 @@ impl Cx<'_> {
         for runner in runners.all.iter_mut().filter(|_| ended.may_set_id) {
             self.leg.links.note_last_id(&mut self.leg.state, &mut runner.inner);
         }
-        self.put_runners(runners).await?;
+        self.leg.put_runners(self.entry, runners).await?;
         self.leg.links.note_scattered(&mut self.leg.state, &relay, first, ended.branches);
         if ended.branches > 1 && !warnings.is_empty() {
             self.leg.links.away.role.shards().keep_warnings(warnings);
@@ -222,18 +223,20 @@ impl Cx<'_> {
         }
         Ok(Phase::Over)
     }
+}
 
+impl Leg {
     /// Puts inner sessions back. If one of them has lost the transaction of the client, so do all
     /// others.
-    pub(super) async fn put_runners(&mut self, runners: Runners) -> Result<(), Ending> {
+    pub(super) async fn put_runners(&mut self, entry: &BookEntry, runners: Runners) -> Result<(), Ending> {
         let is_lost = runners.all.iter().any(Runner::is_lost);
         for Runner { mut inner, is_over, .. } in runners.all {
             if !is_over {
-                inner.entry.control = Rc::clone(&self.entry.control);
-                self.leg.links.put_inner(inner);
+                inner.entry.control = Rc::clone(&entry.control);
+                self.links.put_inner(inner);
             }
         }
-        if is_lost { self.lose_transaction(ClientError::PartFailed).await } else { Ok(()) }
+        if is_lost { self.lose_transaction(entry, ClientError::PartFailed).await } else { Ok(()) }
     }
 }
 

@@ -51,7 +51,7 @@ impl Cx<'_> {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         if may_set_id {
-            self.learn_last_id_for(place).await?;
+            self.leg.learn_last_id_for(self.entry, place).await?;
         }
         let mut inner =
             match enter(self.entry, &mut self.leg.state, &mut self.leg.links, branch.hostgroup, 0).await? {
@@ -88,7 +88,7 @@ impl Cx<'_> {
         }
         self.leg.links.away.role.shards().last = place;
         if is_lost {
-            self.lose_transaction(ClientError::PartFailed).await?;
+            self.leg.lose_transaction(self.entry, ClientError::PartFailed).await?;
         }
         Ok(Phase::Over)
     }
@@ -101,7 +101,7 @@ impl Cx<'_> {
             Place::Shard(hostgroup) => hostgroup,
         };
         if command.asks_last_id() {
-            self.learn_last_id_for(place).await?;
+            self.leg.learn_last_id_for(self.entry, place).await?;
         }
         let mut inner = take_inner(self.entry, &self.leg.state, &mut self.leg.links, hostgroup);
         self.leg.links.give_last_id(&mut self.leg.state, &mut inner);

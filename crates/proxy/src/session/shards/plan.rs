@@ -80,7 +80,7 @@ impl Cx<'_> {
             return Ok(Way::Refused(ClientError::NeedReprepare));
         }
         if command.asks_last_id() {
-            self.learn_last_id().await?;
+            self.leg.learn_last_id(self.entry).await?;
         }
         let defined = self.entry.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
         self.entry.worker.shards.note_definitions(defined);
@@ -123,9 +123,9 @@ impl Cx<'_> {
         let mut tree = self.entry.worker.shards.take_tree();
         let way = match tree.read(text, &read) {
             Ok(_) => {
-                self.learn_definitions(command, &tree, layout).await?;
+                self.leg.learn_definitions(self.entry, command, &tree, layout).await?;
                 if command.asks_last_id() && self.leg.state.names_sharded(command, &tree, layout) {
-                    self.learn_last_id_at_home().await?;
+                    self.leg.learn_last_id_at_home(self.entry).await?;
                 }
                 with_ids(self.entry, &self.leg.state, &mut self.leg.links, command, &tree, read, layout)
                     .await?

@@ -24,6 +24,7 @@ use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::routing::judge;
 use crate::session::io::Io;
+use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
 
@@ -90,7 +91,7 @@ impl Cx<'_> {
             hostgroups
         };
         for hostgroup in hostgroups {
-            if let Some(error) = self.wrong_behind(all.clone(), hostgroup, layout).await? {
+            if let Some(error) = self.leg.wrong_behind(self.entry, all.clone(), hostgroup, layout).await? {
                 return Ok(Some(error));
             }
         }
@@ -116,10 +117,13 @@ impl Cx<'_> {
         let named = Named { text, what, modes, schema: &schema, tree: None };
         self.stopped_behind(&named, &Way::Home, layout).await
     }
+}
 
+impl Leg {
     /// What is wrong with these objects at a hostgroup, and with what they use.
     async fn wrong_behind(
         &mut self,
+        entry: &BookEntry,
         all: Vec<Object>,
         hostgroup: u32,
         layout: &Layout,
@@ -127,7 +131,7 @@ impl Cx<'_> {
         let mut at = 0;
         let mut all: Vec<_> = all.into_iter().map(|object| Used { object, is_certain: false }).collect();
         while let Some(Used { object, is_certain }) = all.get(at).cloned() {
-            let found = match self.found_behind(&object, hostgroup, layout).await? {
+            let found = match self.found_behind(entry, &object, hostgroup, layout).await? {
                 Ok(found) => found,
                 Err(error) => return Ok(Some(error)),
             };
@@ -152,18 +156,19 @@ impl Cx<'_> {
     /// What a hostgroup has by the name of an object.
     async fn found_behind(
         &mut self,
+        entry: &BookEntry,
         object: &Object,
         hostgroup: u32,
         layout: &Layout,
     ) -> Result<Result<Found, ClientError>, Ending> {
-        let version = self.entry.worker.shared.definitions.version();
-        let stored = &self.entry.worker.shards.stored;
+        let version = entry.worker.shared.definitions.version();
+        let stored = &entry.worker.shards.stored;
         stored.refresh(version);
-        let key = (self.leg.state.caller.user().into(), hostgroup, object.clone());
-        if let Some(found) = stored.get(&key, self.entry.worker.shared.uptime()) {
+        let key = (self.state.caller.user().into(), hostgroup, object.clone());
+        if let Some(found) = stored.get(&key, entry.worker.shared.uptime()) {
             return Ok(Ok(found));
         }
-        let reply = self.ask_at(hostgroup, object.question().as_bytes()).await?;
+        let reply = self.ask_at(entry, hostgroup, object.question().as_bytes()).await?;
         let part = || format!("a statement with '{}'", object.name());
         if error_of(&reply).is_some() {
             let why = format!("hostgroup {hostgroup} does not tell whether it is stored code");
@@ -172,8 +177,8 @@ impl Cx<'_> {
         let found = cells(&reply).ok_or(Unreadable).and_then(|rows| Found::of(layout, &rows));
         match found {
             Ok(found) => {
-                let now = self.entry.worker.shared.uptime();
-                self.entry.worker.shards.stored.learn(key, &found, (now, version));
+                let now = entry.worker.shared.uptime();
+                entry.worker.shards.stored.learn(key, &found, (now, version));
                 Ok(Ok(found))
             }
             Err(why) => Ok(Err(ClientError::not_sharded(&part(), &why.to_string()))),

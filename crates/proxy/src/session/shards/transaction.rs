@@ -32,6 +32,7 @@ use crate::error::{ClientError, Gone};
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::leases::{OF_SESSION, lose_backend_for};
+use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::phase::Phase;
 use crate::session::state::{Past, SessionState};
@@ -68,7 +69,7 @@ impl Cx<'_> {
         text: &[u8],
     ) -> Result<Phase, Ending> {
         match what.kind {
-            StatementKind::Commit => match self.commit_with(text, true).await? {
+            StatementKind::Commit => match self.leg.commit_with(self.entry, text, true).await? {
                 Ok(None) => {}
                 Ok(Some(reply)) => {
                     self.leg.links.away.role.shards().last = Place::Home;
@@ -80,7 +81,7 @@ impl Cx<'_> {
                 roll_back_at_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
             }
             begins if begins.begins() => {
-                if let Err(error) = self.commit_everywhere().await? {
+                if let Err(error) = self.leg.commit_everywhere(self.entry).await? {
                     return self.answer_over(kind, &error).await;
                 }
                 let is_special = self.leg.links.has_pins(&[Pin::NextTransaction]);
@@ -103,27 +104,63 @@ impl Cx<'_> {
         Ok(self.leg.links.stay_home())
     }
 
+    /// The command in the backlog sets, leaves or releases a savepoint. A name that home does not
+    /// know changes nothing.
+    async fn divide_transaction(
+        &mut self,
+        kind: Kind,
+        divides: StatementKind,
+        text: &[u8],
+    ) -> Result<Phase, Ending> {
+        let savepoints = &self.leg.links.away.role.shards().transaction.savepoints;
+        if divides == StatementKind::Savepoint && savepoints.is_full() {
+            let error =
+                ClientError::not_sharded("a savepoint more", "the transaction has all that it may have");
+            return self.refuse_at_shards(kind, &error).await;
+        }
+        let reply = self.leg.ask(self.entry, text).await?;
+        if error_of(&reply).is_none() {
+            self.leg.links.away.role.shards().transaction.savepoints.note(divides, text);
+            let parts = say_at_shards(self.entry, &self.leg.state, &mut self.leg.links, text).await?;
+            if let Some(error) = parts.into_iter().find_map(|part| part.refusal) {
+                self.leg.lose_transaction(self.entry, ClientError::PartFailed).await?;
+                return self.answer_over(kind, &error).await;
+            }
+        }
+        self.leg.links.away.role.shards().last = Place::Home;
+        self.give_reply(kind, &reply).await
+    }
+
+    /// Answers the command in the backlog with this error. The command is over.
+    pub(super) async fn answer_over(&mut self, kind: Kind, error: &[u8]) -> Result<Phase, Ending> {
+        self.answer_here(kind, error).await?;
+        Ok(Phase::Over)
+    }
+}
+
+impl Leg {
     /// Commits at all shards that are in the transaction. Home, if that is in it or the statement
     /// `is_clients`, commits behind shards that have changed something, by this statement, whose
     /// reply is returned. The payload of the error if not all that was changed lasts: then the
     /// transaction is over everywhere.
     async fn commit_with(
         &mut self,
+        entry: &BookEntry,
         text: &[u8],
         is_clients: bool,
     ) -> Result<Result<Option<Vec<u8>>, Vec<u8>>, Ending> {
-        let wrote_at_home = self.leg.links.away.role.shards().transaction.wrote_at_home;
-        let mut parts = end_at_shards(self.entry, &self.leg.state, &mut self.leg.links, b"COMMIT").await?;
+        let wrote_at_home = self.links.away.role.shards().transaction.wrote_at_home;
+        let mut parts = end_at_shards(entry, &self.state, &mut self.links, b"COMMIT").await?;
         let mut reply = None;
         let place = committed::Place::Home;
-        let is_in = self.leg.state.in_transaction();
+        let is_in = self.state.in_transaction();
         match verdict(&parts) {
-            _ if self.leg.state.begins_later() || !is_in && !is_clients => {}
+            _ if self.state.begins_later() || !is_in && !is_clients => {}
             Verdict::Committed if parts.iter().any(|part| part.wrote) => {
-                let mut said = self.ask(text).await?;
+                let mut said = self.ask(entry, text).await?;
                 let refusal = error_of(&said);
                 if refusal.is_some() && !wrote_at_home {
-                    said = self.pass_over_home().await?;
+                    said = self.pass_over_home(entry).await?;
                 }
                 parts.push(Part { place, wrote: wrote_at_home, refusal });
                 reply = Some(said);
@@ -139,14 +176,14 @@ impl Cx<'_> {
             Verdict::Refused(error) => Some(error),
             Verdict::InPart(error) => {
                 tracing::warn!(%error, "a transaction over several servers has committed in part");
-                Some(payload_of(&self.leg.state, &error))
+                Some(payload_of(&self.state, &error))
             }
         };
-        self.leg.links.away.role.shards().inner.iter_mut().for_each(|inner| inner.wrote = false);
+        self.links.away.role.shards().inner.iter_mut().for_each(|inner| inner.wrote = false);
         match error {
             None => Ok(Ok(reply)),
             Some(error) => {
-                self.roll_back_everywhere().await?;
+                self.roll_back_everywhere(entry).await?;
                 Ok(Err(error))
             }
         }
@@ -154,62 +191,36 @@ impl Cx<'_> {
 
     /// Home has not committed, and has changed nothing: what was changed lasts, and so says the
     /// reply.
-    async fn pass_over_home(&mut self) -> Result<Vec<u8>, Ending> {
-        self.roll_back_everywhere().await?;
-        self.leg.state.past.remove(Past::ROLLED_BACK);
+    async fn pass_over_home(&mut self, entry: &BookEntry) -> Result<Vec<u8>, Ending> {
+        self.roll_back_everywhere(entry).await?;
+        self.state.past.remove(Past::ROLLED_BACK);
         let mut packet = Vec::new();
-        put_message(&mut packet, 1, &ok(self.leg.state.identity.capabilities, self.leg.state.status));
+        put_message(&mut packet, 1, &ok(self.state.identity.capabilities, self.state.status));
         Ok(packet)
     }
 
     /// Servers commit before a statement that begins a transaction or defines tables: so do all
     /// that are in the transaction, before the statement in the backlog. The payload of the error
     /// if not all that was changed lasts.
-    pub(super) async fn commit_everywhere(&mut self) -> Result<Result<(), Vec<u8>>, Ending> {
-        let is_at_home = self.leg.state.in_transaction() || self.leg.state.begins_later();
-        match self.commit_with(b"COMMIT", false).await? {
-            Ok(None) if is_at_home => Ok(error_of(&self.ask(b"COMMIT").await?).map_or(Ok(()), Err)),
+    pub(super) async fn commit_everywhere(
+        &mut self,
+        entry: &BookEntry,
+    ) -> Result<Result<(), Vec<u8>>, Ending> {
+        let is_at_home = self.state.in_transaction() || self.state.begins_later();
+        match self.commit_with(entry, b"COMMIT", false).await? {
+            Ok(None) if is_at_home => Ok(error_of(&self.ask(entry, b"COMMIT").await?).map_or(Ok(()), Err)),
             other => Ok(other.map(drop)),
         }
     }
 
-    /// The command in the backlog sets, leaves or releases a savepoint. A name that home does not
-    /// know changes nothing.
-    async fn divide_transaction(
-        &mut self,
-        kind: Kind,
-        divides: StatementKind,
-        text: &[u8],
-    ) -> Result<Phase, Ending> {
-        let savepoints = &self.leg.links.away.role.shards().transaction.savepoints;
-        if divides == StatementKind::Savepoint && savepoints.is_full() {
-            let error =
-                ClientError::not_sharded("a savepoint more", "the transaction has all that it may have");
-            return self.refuse_at_shards(kind, &error).await;
-        }
-        let reply = self.ask(text).await?;
-        if error_of(&reply).is_none() {
-            self.leg.links.away.role.shards().transaction.savepoints.note(divides, text);
-            let parts = say_at_shards(self.entry, &self.leg.state, &mut self.leg.links, text).await?;
-            if let Some(error) = parts.into_iter().find_map(|part| part.refusal) {
-                self.lose_transaction(ClientError::PartFailed).await?;
-                return self.answer_over(kind, &error).await;
-            }
-        }
-        self.leg.links.away.role.shards().last = Place::Home;
-        self.give_reply(kind, &reply).await
-    }
-
-    /// Answers the command in the backlog with this error. The command is over.
-    pub(super) async fn answer_over(&mut self, kind: Kind, error: &[u8]) -> Result<Phase, Ending> {
-        self.answer_here(kind, error).await?;
-        Ok(Phase::Over)
-    }
-
     /// A statement that runs at home ends the transaction, or may do so unseen: shards in it hear
     /// of it before. The payload of the error if the statement is not to run.
-    pub(super) async fn leave_transaction(&mut self, command: &Command) -> Result<Option<Vec<u8>>, Ending> {
-        if !self.leg.links.away.role.has_transaction() {
+    pub(super) async fn leave_transaction(
+        &mut self,
+        entry: &BookEntry,
+        command: &Command,
+    ) -> Result<Option<Vec<u8>>, Ending> {
+        if !self.links.away.role.has_transaction() {
             return Ok(None);
         }
         if command.what.several && command.what.effects.intersects(Effects::TRANSACTION | Effects::COMMITS) {
@@ -217,38 +228,38 @@ impl Cx<'_> {
                 "several statements in one text that end a transaction",
                 "shards are in it",
             );
-            return Ok(Some(payload_of(&self.leg.state, &error)));
+            return Ok(Some(payload_of(&self.state, &error)));
         }
         let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
-        if may_end_unseen(command.what) && self.leg.links.away.role.inner_sessions().iter().any(has_changes) {
+        if may_end_unseen(command.what) && self.links.away.role.inner_sessions().iter().any(has_changes) {
             let error = ClientError::not_sharded(
                 "a statement that may end the transaction at home alone",
                 "shards have changes in it",
             );
-            return Ok(Some(payload_of(&self.leg.state, &error)));
+            return Ok(Some(payload_of(&self.state, &error)));
         }
-        let is_on = self.leg.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
+        let is_on = self.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
         let keeps = match command.what.kind {
             StatementKind::Set => keeps_transaction(&command.text, is_on),
             // Servers commit only if tables are locked, and BEGIN has unlocked them.
             StatementKind::UnlockTables => {
-                let transaction = &self.leg.links.away.role.shards().transaction;
-                transaction.beginning.is_some() || !self.leg.links.has_pins(&[Pin::LockedTables])
+                let transaction = &self.links.away.role.shards().transaction;
+                transaction.beginning.is_some() || !self.links.has_pins(&[Pin::LockedTables])
             }
             _ => false,
         };
-        if command.defines() && !keeps { Ok(self.commit_everywhere().await?.err()) } else { Ok(None) }
+        if command.defines() && !keeps { Ok(self.commit_everywhere(entry).await?.err()) } else { Ok(None) }
     }
 
     /// Rolls the open transaction back at shards, and at home. A connection on which home refuses
     /// that is closed, which rolls back as well.
-    pub(super) async fn roll_back_everywhere(&mut self) -> Result<(), Ending> {
-        roll_back_at_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
-        let is_open = self.leg.state.in_transaction() || self.leg.state.begins_later();
-        if is_open && error_of(&self.ask(b"ROLLBACK").await?).is_some() {
-            self.leg.state.past.remove(Past::BEGINS_LATER);
-            self.leg.state.set_status(self.leg.state.status & OF_SESSION);
-            lose_backend_for(self.entry, &mut self.leg.state, &mut self.leg.links, Gone::Closed)?;
+    pub(super) async fn roll_back_everywhere(&mut self, entry: &BookEntry) -> Result<(), Ending> {
+        roll_back_at_shards(entry, &self.state, &mut self.links).await?;
+        let is_open = self.state.in_transaction() || self.state.begins_later();
+        if is_open && error_of(&self.ask(entry, b"ROLLBACK").await?).is_some() {
+            self.state.past.remove(Past::BEGINS_LATER);
+            self.state.set_status(self.state.status & OF_SESSION);
+            lose_backend_for(entry, &mut self.state, &mut self.links, Gone::Closed)?;
         }
         Ok(())
     }
