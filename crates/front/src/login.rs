@@ -201,6 +201,7 @@ async fn enter(
         max_packet: packet.max_packet,
         attributes: None,
         tier: Tier::Client,
+        tls: dialogue.exchange.tls_names().map(Box::new),
         nonce: hello.nonce,
         account,
         place: None,

@@ -100,6 +100,11 @@ impl<'a> Exchange<'a> {
         self.sock.write_all(alert).await
     }
 
+    /// OpenSSL's names of the cipher suite and of the version of TLS; none without TLS.
+    pub fn tls_names(&self) -> Option<(&'static str, &'static str)> {
+        self.sock.tls_names()
+    }
+
     /// The sequence id of the next packet, of either side.
     pub fn next_seq(&self) -> u8 {
         self.messages.next_seq()

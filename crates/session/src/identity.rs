@@ -38,6 +38,8 @@ pub struct Identity {
     pub attributes: Option<Box<[u8]>>,
     /// Whether it is a proxy that caches answers.
     pub tier: Tier,
+    /// OpenSSL's names of the cipher suite and of the version of TLS, where the client speaks TLS.
+    pub tls: Option<Box<(&'static str, &'static str)>>,
     /// What it was to mix into its proof.
     pub nonce: [u8; NONCE_LEN],
     /// As whom it is logged in.
@@ -166,6 +168,7 @@ impl Identity {
         identity.capabilities = self.capabilities - Capabilities::CONNECT_WITH_DB;
         identity.attributes.clone_from(&self.attributes);
         identity.tracking = self.tracking;
+        identity.tls.clone_from(&self.tls);
         identity
     }
 
@@ -190,6 +193,7 @@ impl Identity {
             tracking: Tracking::default(),
             collation: PLAIN_COLLATION,
             max_packet: PLAIN_PACKET_BYTES_MAX,
+            tls: None,
             attributes: None,
             tier: Tier::Client,
             nonce,

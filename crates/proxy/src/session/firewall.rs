@@ -32,16 +32,10 @@ impl Cx<'_> {
         let Some(copied) = command.map(|command| command.copied()) else { return Ok(false) };
         let command = copied.command();
         let decided = match kind {
-            Kind::Query => judge(
-                self.entry,
-                self.io,
-                &self.leg.state,
-                &self.leg.links,
-                (command.text(), true),
-                None,
-                false,
-            ),
-            _ => decide_prepared(self.entry, self.io, &self.leg.state, &self.leg.links, command),
+            Kind::Query => {
+                judge(self.entry, &self.leg.state, &self.leg.links, (command.text(), true), None, false)
+            }
+            _ => decide_prepared(self.entry, &self.leg.state, &self.leg.links, command),
         };
         self.entry.worker.note_ruling(&self.leg.state, command, &decided);
         if let Route::Local(reply) = &decided.route

@@ -14,7 +14,6 @@ use super::facts::executions::{comes_alone, is_here, note_prepared, preparing, p
 use super::facts::kills::begin_listing;
 use super::facts::routing::decide;
 use super::facts::writes::note_write;
-use super::io::Io;
 use super::leg::Leg;
 use super::links::Links;
 use super::state::prepared::Prepared;
@@ -35,7 +34,7 @@ impl Cx<'_> {
             Decided { patch: None, ..decided }
         } else {
             self.leg.state.trace(Trace::clear);
-            decide(self.entry, self.io, &self.leg.state, &self.leg.links, command)?
+            decide(self.entry, &self.leg.state, &self.leg.links, command)?
         };
         if is_here(&self.entry.worker, &self.leg.state, &self.leg.links, &decided)
             && is_simple(&self.entry.worker, &self.leg.state, &self.leg.links, command, &decided)
@@ -51,7 +50,6 @@ impl Cx<'_> {
 /// answered.
 pub(super) fn decide_along(
     entry: &BookEntry,
-    io: &Io,
     state: &SessionState,
     links: &Links,
     command: Command<'_>,
@@ -65,7 +63,7 @@ pub(super) fn decide_along(
     if is_judged && !(entry.worker.has_one_way(state) && links.away.others.is_empty()) {
         return None;
     }
-    let decided = decide(entry, io, state, links, command)?;
+    let decided = decide(entry, state, links, command)?;
     // What changes the session has to be seen to succeed: the answers in front of its own say
     // nothing of that.
     let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())

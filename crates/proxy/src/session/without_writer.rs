@@ -239,13 +239,7 @@ fn without_writer(
 /// Whether the `BEGIN` with this text may be answered here, and be said in front of the first
 /// statement that its transaction has at a server: nothing is bound to a server, no rule is
 /// about it, and all of the transaction goes where it would go.
-pub(super) fn may_begin_later(
-    entry: &BookEntry,
-    io: &Io,
-    state: &SessionState,
-    links: &Links,
-    text: &[u8],
-) -> bool {
+pub(super) fn may_begin_later(entry: &BookEntry, state: &SessionState, links: &Links, text: &[u8]) -> bool {
     let account = &*state.account;
     let session = links.session(state);
     let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
@@ -257,7 +251,7 @@ pub(super) fn may_begin_later(
     if is_bound || !is_plain {
         return false;
     }
-    let decided = judge(entry, io, state, links, (text, true), None, false);
+    let decided = judge(entry, state, links, (text, true), None, false);
     decided.target() == Some(account.default_hostgroup) && decided.orders.is_none()
 }
 

@@ -15,24 +15,21 @@ use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
 use crate::session::facts::causal::is_bound_to;
 use crate::session::facts::places::{asked, circumstances, unseen_behind};
-use crate::session::io::Io;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::session::state::prepared::{Prepared, Preparing};
 use crate::session::tell::explain_text;
-use crate::sock::Sock;
 
 /// Decides where a command for a prepared statement goes.
 pub(in crate::session) fn decide_prepared(
     entry: &BookEntry,
-    io: &Io,
     state: &SessionState,
     links: &Links,
     command: Command<'_>,
 ) -> Decided {
     let kind = command.kind;
     let prepared = state.prepared.as_ref().zip(command.statement()).and_then(|(all, id)| all.get(id));
-    let Some(prepared) = prepared else { return decide_unknown(entry, io, state, links, command) };
+    let Some(prepared) = prepared else { return decide_unknown(entry, state, links, command) };
     let session = links.session(state);
     let stays = prepared.is_at_home() || command.opens_cursor();
     // It begins no transaction where it is.
@@ -43,9 +40,9 @@ pub(in crate::session) fn decide_prepared(
     let mut decided = match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
         Some(text) => {
             let asked = asked(command, prepared.params());
-            judge(entry, io, state, links, (text, true), asked, true)
+            judge(entry, state, links, (text, true), asked, true)
         }
-        None if moves => decide_with_meaning(entry, io, state, links, prepared, command),
+        None if moves => decide_with_meaning(entry, state, links, prepared, command),
         // Its answer tells a status: that of the transaction is the client's.
         None if kind == Kind::StmtReset => Decided::plainly_to(session.transaction.unwrap_or(prepared.home)),
         // Without autocommit its execution begins a transaction, which is not a reader's.
@@ -57,13 +54,12 @@ pub(in crate::session) fn decide_prepared(
     if let Some(error) = lacks_parameters(command, prepared.params()) {
         decided.refuse(ClientError::malformed(error));
     }
-    execute_as(entry, io, state, links, kind, &prepared.what, decided)
+    execute_as(entry, state, links, kind, &prepared.what, decided)
 }
 
 /// The same decision about a command for a statement that is, or is being, prepared as `what`.
 pub(in crate::session) fn execute_as(
     entry: &BookEntry,
-    io: &Io,
     state: &SessionState,
     links: &Links,
     kind: Kind,
@@ -73,7 +69,7 @@ pub(in crate::session) fn execute_as(
     let decided = entry.worker.screen_execution(state, kind, Some(what), decided.prepared_as(what));
     match what.text.as_deref() {
         Some(text) if kind == Kind::StmtExecute || kind == Kind::StmtBulkExecute => {
-            look_behind(entry, io, state, links, decided, text, true)
+            look_behind(entry, state, links, decided, text, true)
         }
         _ => decided,
     }
@@ -84,7 +80,6 @@ pub(in crate::session) fn execute_as(
 /// prepare it again. What a rule or a lock answers holds here, too.
 pub(in crate::session) fn decide_with_meaning(
     entry: &BookEntry,
-    io: &Io,
     state: &SessionState,
     links: &Links,
     prepared: &Prepared,
@@ -94,7 +89,7 @@ pub(in crate::session) fn decide_with_meaning(
     let mut judged = Decided::plainly_to(session.transaction.unwrap_or(prepared.home));
     if let (None, Some(text)) = (session.transaction, prepared.what.text.as_deref()) {
         let asked = asked(command, prepared.params());
-        judged = judge(entry, io, state, links, (text, true), asked, true).never_cached();
+        judged = judge(entry, state, links, (text, true), asked, true).never_cached();
     }
     let Some(wanted) = judged.target() else { return judged };
     let has_it = || {
@@ -117,7 +112,6 @@ pub(in crate::session) fn decide_with_meaning(
 /// last one was refused here, or of a session that has had the connection before.
 pub(in crate::session) fn decide_unknown(
     entry: &BookEntry,
-    io: &Io,
     state: &SessionState,
     links: &Links,
     command: Command<'_>,
@@ -141,7 +135,7 @@ pub(in crate::session) fn decide_unknown(
     // To MySQL it is a number like others.
     let means_last = is_last && kind.answer() != Answer::None;
     if let Some(what) = awaited {
-        return execute_as(entry, io, state, links, kind, what, decided);
+        return execute_as(entry, state, links, kind, what, decided);
     }
     if means_last && entry.worker.shared.upstream.servers.may_be_mariadb() {
         decided.refuse(ClientError::NoLastStatement(kind));
@@ -157,7 +151,6 @@ pub(in crate::session) fn decide_unknown(
 /// may be behind its tables.
 pub(in crate::session) fn look_behind(
     entry: &BookEntry,
-    io: &Io,
     state: &SessionState,
     links: &Links,
     decided: Decided,
@@ -170,7 +163,7 @@ pub(in crate::session) fn look_behind(
     let mut decided = decided;
     if decided.is_split() && matches!(unseen, Unseen::Known) {
         // Not at a reader: it may write.
-        let elsewhere = judge(entry, io, state, links, (text, true), Some(AccessMode::ReadWrite), execute);
+        let elsewhere = judge(entry, state, links, (text, true), Some(AccessMode::ReadWrite), execute);
         decided.redirect(elsewhere.target().unwrap_or(state.here));
     }
     decided.plan.effects = decided.plan.effects.union(Effects::FUNCTION);
@@ -181,7 +174,6 @@ pub(in crate::session) fn look_behind(
 /// Decides where a command goes; nothing if more of it has to be there first.
 pub(in crate::session) fn decide(
     entry: &BookEntry,
-    io: &Io,
     state: &SessionState,
     links: &Links,
     command: Command<'_>,
@@ -194,15 +186,14 @@ pub(in crate::session) fn decide(
     let decided = match kind {
         Kind::Query => look_behind(
             entry,
-            io,
             state,
             links,
-            judge(entry, io, state, links, (text, is_whole), asked(command, 0), false),
+            judge(entry, state, links, (text, is_whole), asked(command, 0), false),
             text,
             false,
         ),
-        Kind::StmtPrepare => judge(entry, io, state, links, (text, is_whole), None, false).never_cached(),
-        _ if kind.names_statement() => decide_prepared(entry, io, state, links, command),
+        Kind::StmtPrepare => judge(entry, state, links, (text, is_whole), None, false).never_cached(),
+        _ if kind.names_statement() => decide_prepared(entry, state, links, command),
         _ => {
             // What any server that the session has can answer.
             let is_anyones = matches!(
@@ -228,7 +219,6 @@ pub(in crate::session) fn decide(
 /// What is decided about a statement.
 pub(in crate::session) fn judge(
     entry: &BookEntry,
-    io: &Io,
     state: &SessionState,
     links: &Links,
     (text, is_whole): (&[u8], bool),
@@ -241,7 +231,7 @@ pub(in crate::session) fn judge(
     let judged = entry.worker.routing.borrow_mut().judge(text, is_whole, &at);
     let mut decided = state.decide(judged, text, links.lock().is_some());
     if decided.plan.kind == StatementKind::Show && !decided.is_rewritten {
-        let (cipher, version) = io.client.sock().and_then(Sock::tls_names).unwrap_or_default();
+        let (cipher, version) = state.identity.tls.as_deref().copied().unwrap_or_default();
         if let Some(told) = told_here(text, cipher, version) {
             decided.rewrite(told);
         }

@@ -23,7 +23,6 @@ use crate::limits::STORED_BEHIND_MAX;
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::routing::judge;
-use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
@@ -86,7 +85,7 @@ impl Cx<'_> {
             return Ok(None);
         }
         let hostgroups = if is_home {
-            BTreeSet::from([home_of(self.entry, self.io, &self.leg.state, &self.leg.links, named.text)])
+            BTreeSet::from([home_of(self.entry, &self.leg.state, &self.leg.links, named.text)])
         } else {
             hostgroups
         };
@@ -187,11 +186,11 @@ impl Leg {
 }
 
 /// Where a statement goes that names no sharded table.
-fn home_of(entry: &BookEntry, io: &Io, state: &SessionState, links: &Links, text: &[u8]) -> u32 {
+fn home_of(entry: &BookEntry, state: &SessionState, links: &Links, text: &[u8]) -> u32 {
     if entry.worker.has_one_way(state) {
         return state.account.hostgroup();
     }
-    let decided = judge(entry, io, state, links, (text, true), None, false);
+    let decided = judge(entry, state, links, (text, true), None, false);
     decided.target().unwrap_or(state.account.hostgroup())
 }
 

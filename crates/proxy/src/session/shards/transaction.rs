@@ -87,8 +87,7 @@ impl Cx<'_> {
                 let is_special = self.leg.links.has_pins(&[Pin::NextTransaction]);
                 let transaction = &mut self.leg.links.away.role.shards().transaction;
                 (transaction.beginning, transaction.is_special) = (Some(text.into()), is_special);
-                if !is_special && may_begin_later(self.entry, self.io, &self.leg.state, &self.leg.links, text)
-                {
+                if !is_special && may_begin_later(self.entry, &self.leg.state, &self.leg.links, text) {
                     self.leg.links.away.role.shards().last = Place::Home;
                     self.begin_later(kind).await?;
                     return Ok(Phase::Over);
