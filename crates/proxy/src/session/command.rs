@@ -100,18 +100,18 @@ impl Cx<'_> {
             {
                 return Ok(phase);
             }
-            let mut decided = self.goes_on(command);
+            let mut decided = self.leg.goes_on(self.entry, command);
             if decided.is_none() && self.leg.flight.asks_cache() {
                 match self.ask_cache(cx, command, input)? {
                     Some(phase) => return Ok(phase),
-                    None => decided = self.goes_on(command),
+                    None => decided = self.leg.goes_on(self.entry, command),
                 }
             }
             if decided.is_none() && needs_only_a_connection(self.entry, self.leg, command.kind) {
                 if self.get_in_line(input) {
                     return Ok(Phase::InLine);
                 }
-                decided = self.goes_on(command);
+                decided = self.leg.goes_on(self.entry, command);
             }
             if let Some(decided) =
                 decided.or_else(|| reuse_at_once(&self.entry.worker, self.leg, command, input))
@@ -144,11 +144,6 @@ impl Cx<'_> {
         leave_batch(self.entry, self.leg);
         self.io.backlog = input;
         Poll::Ready(Ok(Phase::Routing(kind)))
-    }
-
-    /// What was decided about a command, if all that has to be done is to forward it.
-    fn goes_on(&mut self, command: Command<'_>) -> Option<Decided> {
-        if is_own(&self.entry.worker, self.leg, command) { None } else { self.points_here(command) }
     }
 
     /// Sends the command that `input` begins with, and those that came behind it, in one write: a
@@ -255,6 +250,13 @@ impl Cx<'_> {
         let whole = scanner.scan(rest).is_ok_and(|scanned| scanned.done)
             && self.entry.worker.check_size(&scanner).is_ok();
         (whole && !self.leg.links.pipelined.is_full()).then_some(next)
+    }
+}
+
+impl Leg {
+    /// What was decided about a command, if all that has to be done is to forward it.
+    fn goes_on(&mut self, entry: &BookEntry, command: Command<'_>) -> Option<Decided> {
+        if is_own(&entry.worker, self, command) { None } else { self.points_here(entry, command) }
     }
 }
 

@@ -6,7 +6,6 @@ use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
 
-use super::cx::Cx;
 use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::causal::note_causal;
@@ -23,25 +22,25 @@ use crate::limits::PREPARED_BYTES_MAX;
 use crate::state::{Mark, Pin};
 use crate::worker::Worker;
 
-impl Cx<'_> {
+impl Leg {
     /// What is to be done with a command, if that is to send it to the backend in use. If not, it
     /// is kept in [`decided`](super::InFlight::decided); nothing is if more of the command has to
     /// be there first.
-    pub(super) fn points_here(&mut self, command: Command<'_>) -> Option<Decided> {
-        let known = self.leg.flight.as_mut().and_then(|flight| flight.decided.take());
+    pub(super) fn points_here(&mut self, entry: &BookEntry, command: Command<'_>) -> Option<Decided> {
+        let known = self.flight.as_mut().and_then(|flight| flight.decided.take());
         let decided = if let Some(decided) = known {
             // A patch is for the connection that was set up before.
             Decided { patch: None, ..decided }
         } else {
-            self.leg.state.trace(Trace::clear);
-            decide(self.entry, &self.leg.state, &self.leg.links, command)?
+            self.state.trace(Trace::clear);
+            decide(entry, &self.state, &self.links, command)?
         };
-        if is_here(&self.entry.worker, &self.leg.state, &self.leg.links, &decided)
-            && is_simple(&self.entry.worker, &self.leg.state, &self.leg.links, command, &decided)
+        if is_here(&entry.worker, &self.state, &self.links, &decided)
+            && is_simple(&entry.worker, &self.state, &self.links, command, &decided)
         {
             return Some(decided);
         }
-        self.leg.flight.begin().decided = Some(decided);
+        self.flight.begin().decided = Some(decided);
         None
     }
 }

@@ -19,12 +19,13 @@
 //!   [`ids`]: ids of sequences, [`last_id`]: what `LAST_INSERT_ID()` is;
 //! - [`transaction`]: transactions that reach shards, [`savepoints`]: those within them,
 //!   [`lost`]: those that end unasked, [`autocommit`]: what does not end them;
-//! - [`role`]: what a session has at shards, [`facts`]: what statements need to know of it.
+//! - [`done`]: what has come of a command; [`role`]: what a session has at shards, [`facts`]: what statements need to know of it.
 
 mod autocommit;
 mod command;
 mod defining;
 mod definitions;
+mod done;
 mod execute;
 mod explain;
 mod facts;
@@ -60,6 +61,7 @@ use planner::seen::Names;
 use wire::command::Kind;
 
 use super::cx::Cx;
+use super::leg::Leg;
 use super::phase::Phase;
 use super::state::{Past, SessionState};
 use crate::ending::Ending;
@@ -75,6 +77,7 @@ use crate::worker::Worker;
 use ::command::is_about_transactions;
 use command::Command;
 pub(crate) use defining::error_text;
+use done::Done;
 use inner::Inner;
 use lost::was_rolled_back;
 pub(crate) use naming::shard_hint;
@@ -114,17 +117,25 @@ impl Cx<'_> {
         if self.is_ours() {
             return Ok(self.leg.links.stay_home());
         }
-        let phase = match kind {
+        let done = match kind {
             Kind::Query => self.query_at_shards().await,
-            Kind::StmtPrepare => self.prepare_at_shards().await,
-            Kind::FieldList => self.list_fields().await,
+            Kind::StmtPrepare => {
+                let text = self.io.whole_front().and_then(|payload| payload.get(1..)).map(<[u8]>::to_vec);
+                self.leg.prepare_at_shards(self.entry, text).await
+            }
+            Kind::FieldList => {
+                self.complete_front().await?;
+                let payload = self.io.whole_front().map(<[u8]>::to_vec).unwrap_or_default();
+                self.leg.list_fields(self.entry, &payload).await
+            }
             kind if names_one(kind) => self.statement_at_shards(kind).await,
             Kind::ResetConnection | Kind::ChangeUser | Kind::Quit => {
                 leave_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
-                Ok(self.leg.links.stay_home())
+                Ok(Done::Home)
             }
-            _ => Ok(self.leg.links.stay_home()),
+            _ => Ok(Done::Home),
         }?;
+        let phase = self.follow_up_at_shards(kind, done).await?;
         if self.leg.state.past.replace(Past::ROLLED_BACK, false) {
             self.leg.roll_back_everywhere(self.entry).await?;
             self.leg.state.transaction.rolled_back = None;
@@ -132,45 +143,70 @@ impl Cx<'_> {
         Ok(phase)
     }
 
-    async fn query_at_shards(&mut self) -> Result<Phase, Ending> {
+    /// Tells the client what has come of the command in the backlog, unless it has heard that.
+    async fn follow_up_at_shards(&mut self, kind: Kind, done: Done) -> Result<Phase, Ending> {
+        match done {
+            Done::Home => return Ok(self.leg.links.stay_home()),
+            Done::Outdated => return Ok(Phase::Sharded(kind)),
+            Done::Over => {}
+            Done::Skipped => drop(self.skip_command().await?),
+            Done::Refused(error) => {
+                self.leg.links.away.role.shards().last = Place::Home;
+                // Of a transaction that was lost at a question about the statement, the client hears
+                // first.
+                let lost = self.leg.state.transaction.rolled_back.take();
+                self.refuse_here(kind, lost.as_deref().unwrap_or(&error)).await?;
+            }
+            Done::Answered(payload) => self.answer_here(kind, &payload).await?,
+            Done::Told(packets) => {
+                begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, kind);
+                self.skip_command().await?;
+                write_to_client(self.entry, self.io, &mut self.leg.state, &packets).await?;
+                self.entry.answered_here(&self.leg.links, 0);
+            }
+        }
+        Ok(Phase::Over)
+    }
+
+    async fn query_at_shards(&mut self) -> Result<Done, Ending> {
         let command =
             self.io.command(self.leg.state.identity.capabilities).filter(::command::Command::is_whole);
         let Some((payload, text)) = command.map(|all| (all.payload().to_vec(), all.text().to_vec())) else {
-            return self.refuse_long(Kind::Query).await;
+            return Ok(Done::Refused(too_long()));
         };
         let what = self.entry.worker.routing.borrow_mut().look(&text, self.leg.state.reading());
         if is_about_transaction(what) {
-            return self.change_transaction(Kind::Query, what, &text).await;
+            return self.leg.change_transaction(self.entry, what, &text).await;
         }
         self.run_command(Command::query(payload, text, what)).await
     }
 
     /// Runs a command, which the backlog begins with, where its statement goes. It is planned again
     /// if its tables are defined in between.
-    async fn run_command(&mut self, mut command: Command) -> Result<Phase, Ending> {
+    async fn run_command(&mut self, mut command: Command) -> Result<Done, Ending> {
         loop {
             match self.run_planned(&mut command).await? {
-                Phase::Sharded(_) => {}
-                phase => return Ok(phase),
+                Done::Outdated => {}
+                done => return Ok(done),
             }
         }
     }
 
-    async fn run_planned(&mut self, command: &mut Command) -> Result<Phase, Ending> {
+    async fn run_planned(&mut self, command: &mut Command) -> Result<Done, Ending> {
         if self.leg.leave_old_layout(self.entry).await? {
             // There the client hears that its transaction is over.
-            return Ok(self.leg.links.stay_home());
+            return Ok(Done::Home);
         }
-        let way = self.way_of(command).await?;
+        let way = self.leg.way_of(self.entry, command).await?;
         if way.enters_shards() {
             // They do not come into a transaction that an error has ended at home.
             was_rolled_back(self.entry, self.leg).await?;
             if self.leg.state.transaction.rolled_back.is_some() {
-                return Ok(self.leg.links.stay_home());
+                return Ok(Done::Home);
             }
         }
         match way {
-            Way::Home => self.run_at_home(command).await,
+            Way::Home => self.leg.run_at_home(self.entry, command).await,
             Way::At(place) => self.run_where(place, command).await,
             Way::One { branch, is_single }
                 if branch.text.is_none()
@@ -195,63 +231,30 @@ impl Cx<'_> {
             Way::Load(load, tables) => self.run_load(command, &load, tables).await,
             Way::NeedsIds(_) => {
                 let error = ClientError::not_sharded("a statement", "it needs ids again");
-                self.refuse_at_shards(command.kind, &error).await
+                Ok(Done::Refused(error))
             }
-            Way::Refused(error) => self.refuse_at_shards(command.kind, &error).await,
+            Way::Refused(error) => Ok(Done::Refused(error)),
         }
     }
+}
 
+impl Leg {
     /// The command in the backlog runs at home: what shards and the next statements are to know of
     /// it.
-    async fn run_at_home(&mut self, command: &Command) -> Result<Phase, Ending> {
+    async fn run_at_home(&mut self, entry: &BookEntry, command: &Command) -> Result<Done, Ending> {
         if command.needs_last_id() {
-            self.leg.learn_last_id(self.entry).await?;
+            self.learn_last_id(entry).await?;
         }
-        if let Some(error) = self.leg.leave_transaction(self.entry, command).await? {
-            return self.answer_over(command.kind, &error).await;
+        if let Some(error) = self.leave_transaction(entry, command).await? {
+            return Ok(Done::Answered(error));
         }
         if command.writes() {
-            if let Err(error) =
-                may_write(&self.entry.worker, &self.leg.state, &mut self.leg.links, Place::Home)
-            {
-                return self.refuse_at_shards(command.kind, &error).await;
+            if let Err(error) = may_write(&entry.worker, &self.state, &mut self.links, Place::Home) {
+                return Ok(Done::Refused(error));
             }
-            note_written_at_home(&self.leg.state, &mut self.leg.links);
+            note_written_at_home(&self.state, &mut self.links);
         }
-        Ok(self.leg.links.stay_home())
-    }
-
-    async fn refuse_at_shards(&mut self, kind: Kind, error: &ClientError) -> Result<Phase, Ending> {
-        self.leg.links.away.role.shards().last = Place::Home;
-        // Of a transaction that was lost at a question about the statement, the client hears first.
-        let lost = self.leg.state.transaction.rolled_back.take();
-        self.refuse_here(kind, lost.as_deref().unwrap_or(error)).await?;
-        Ok(Phase::Over)
-    }
-
-    /// Refuses the command in the backlog, which is too long to be looked at.
-    async fn refuse_long(&mut self, kind: Kind) -> Result<Phase, Ending> {
-        if kind == Kind::SendLongData {
-            // There is no reply to it: the execution is refused.
-            if let Some(id) = self.leg.links.away.role.shards().statements.named(self.io.front())
-                && let Some(statement) = self.leg.links.away.role.shards().statements.get(id)
-            {
-                statement.is_cut = true;
-            }
-            self.skip_command().await?;
-            return Ok(Phase::Over);
-        }
-        let error = ClientError::not_sharded("a statement", "it is longer than one packet (16 MB)");
-        self.refuse_at_shards(kind, &error).await
-    }
-
-    /// Gives the client a reply of an inner session to the command in the backlog.
-    async fn give_reply(&mut self, kind: Kind, reply: &[u8]) -> Result<Phase, Ending> {
-        begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, kind);
-        self.skip_command().await?;
-        write_to_client(self.entry, self.io, &mut self.leg.state, reply).await?;
-        self.entry.answered_here(&self.leg.links, 0);
-        Ok(Phase::Over)
+        Ok(Done::Home)
     }
 }
 
@@ -280,4 +283,9 @@ impl Worker {
         let names = |layout| self.shards.names(layout, hostgroup);
         settings.shards.as_deref().map(names).unwrap_or_default()
     }
+}
+
+/// The refusal of a command that is too long to be looked at.
+fn too_long() -> ClientError {
+    ClientError::not_sharded("a statement", "it is longer than one packet (16 MB)")
 }

@@ -87,7 +87,10 @@ impl Cx<'_> {
             return Err(self.unreached(why, decided).await);
         }
         match without_writer(self.entry, self.io, &self.leg.state, &self.leg.links, decided) {
-            Without::Later => return Err(self.begin_later(Kind::Query).await.into()),
+            Without::Later => {
+                let payload = begin_later(&mut self.leg.state);
+                return Err(self.answer_here(Kind::Query, &payload).await.into());
+            }
             Without::Reader(reader) => {
                 if self.go_to(reader, Full::Elsewhere).await?.is_ok() {
                     decided.redirect(reader);
@@ -107,7 +110,8 @@ impl Cx<'_> {
             // Servers commit a transaction when another one begins: this one is empty.
             Some(Bracket::Begin) => self.leg.state.past.remove(Past::BEGINS_LATER),
             Some(Bracket::End) => {
-                return Err(self.end_unbegun(Kind::Query).await.into());
+                let payload = end_unbegun(&mut self.leg.state);
+                return Err(self.answer_here(Kind::Query, &payload).await.into());
             }
             None => {}
         }
@@ -138,27 +142,6 @@ impl Cx<'_> {
         }
     }
 
-    /// Answers the `BEGIN` in the backlog, which is a command of this kind; the server gets it
-    /// later.
-    pub(super) async fn begin_later(&mut self, kind: Kind) -> Result<(), Ending> {
-        self.leg.state.past |= Past::BEGINS_LATER;
-        self.leg.state.status |= StatusFlags::IN_TRANSACTION;
-        self.answer_bracket(kind).await
-    }
-
-    /// Answers the end of a transaction that has not begun at a server.
-    pub(super) async fn end_unbegun(&mut self, kind: Kind) -> Result<(), Ending> {
-        self.leg.state.past.remove(Past::BEGINS_LATER);
-        self.leg.state.status -= StatusFlags::IN_TRANSACTION;
-        self.answer_bracket(kind).await
-    }
-
-    /// Answers the statement in the backlog with OK.
-    async fn answer_bracket(&mut self, kind: Kind) -> Result<(), Ending> {
-        let payload = packet::Ok::plain(self.leg.state.status).encode(self.leg.state.identity.capabilities);
-        self.answer_here(kind, &payload).await
-    }
-
     /// The command in the backlog has found no server.
     pub(super) async fn unreached(&mut self, why: AcquireError, decided: &mut Decided) -> Stop {
         if self.leg.flight.tries_again(decided) {
@@ -172,6 +155,20 @@ impl Cx<'_> {
         }
         self.refuse_unserved(why).await.into()
     }
+}
+
+/// A server gets the `BEGIN` of the client later. The payload of its answer.
+pub(super) fn begin_later(state: &mut SessionState) -> Vec<u8> {
+    state.past |= Past::BEGINS_LATER;
+    state.status |= StatusFlags::IN_TRANSACTION;
+    packet::Ok::plain(state.status).encode(state.identity.capabilities)
+}
+
+/// A transaction ends that has not begun at a server. The payload of the answer.
+pub(super) fn end_unbegun(state: &mut SessionState) -> Vec<u8> {
+    state.past.remove(Past::BEGINS_LATER);
+    state.status -= StatusFlags::IN_TRANSACTION;
+    packet::Ok::plain(state.status).encode(state.identity.capabilities)
 }
 
 /// Says the `BEGIN` that was answered here.

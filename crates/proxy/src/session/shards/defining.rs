@@ -8,6 +8,7 @@ use wire::frame::front;
 use wire::{Capabilities, Codec as _, packet};
 
 use super::command::Command;
+use super::done::Done;
 use super::facts::{plain_reply, refused_scatter};
 use super::inner::take_inner;
 use super::role::Place;
@@ -24,7 +25,6 @@ use crate::session::facts::replies::write_to_client;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
-use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 use crate::state::SCHEMA;
 
@@ -39,22 +39,22 @@ impl Cx<'_> {
         command: &Command,
         scattered: Scattered,
         tables: Vec<TableName>,
-    ) -> Result<Phase, Ending> {
+    ) -> Result<Done, Ending> {
         let branches = scattered.branches;
         if let Some(error) =
             refused_scatter(&self.entry.worker, &self.leg.state, &mut self.leg.links, command, &branches)
         {
-            return self.refuse_at_shards(command.kind, &error).await;
+            return Ok(Done::Refused(error));
         }
         if let Some(id) = self.entry.worker.shared.ddl.stopped_of(&tables) {
-            return self.refuse_at_shards(command.kind, &stopped(id)).await;
+            return Ok(Done::Refused(stopped(id)));
         }
         let record = self.leg.record_of(self.entry, command, &branches, tables).await?;
         let running = match self.entry.worker.shared.ddl.begin(record).await {
             Ok(running) => running,
             Err(why) => {
                 let error = ClientError::not_sharded("a definition of a table of several nodes", &why);
-                return self.refuse_at_shards(command.kind, &error).await;
+                return Ok(Done::Refused(error));
             }
         };
         let seq = self.skip_command().await?;
@@ -170,7 +170,7 @@ async fn give_definition(
     seq: u8,
     (branches, replies): (&[Branch], &[Vec<u8>]),
     is_refused: bool,
-) -> Result<Phase, Ending> {
+) -> Result<Done, Ending> {
     let source = |(session, branch): (usize, &Branch)| Source {
         hostgroup: branch.hostgroup,
         session,
@@ -198,7 +198,7 @@ async fn give_definition(
         // Diagnostics are those of the node that has refused it.
         links.away.role.shards().last = Place::Shard(branch.hostgroup);
     }
-    Ok(Phase::Over)
+    Ok(Done::Over)
 }
 
 /// The refusal of a statement on a table whose definition has stopped.

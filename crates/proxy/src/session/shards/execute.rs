@@ -10,84 +10,48 @@ use wire::frame::put_message;
 
 use super::Inner;
 use super::command::{Command, with_types};
+use super::done::Done;
 use super::facts::{as_prepared, has_one_connection, payload_of};
 use super::inner::{take_inner, take_inner_of};
 use super::prepared::{Site, Statement, depends_on_modes, prepared, renumber};
+use super::too_long;
 use super::transaction::{error_of, is_about_transaction};
 use super::values::values;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::cx::Cx;
+use crate::session::entry::BookEntry;
 use crate::session::facts::shown::measure_own;
+use crate::session::leg::Leg;
 use crate::session::links::Links;
-use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 use crate::state::Settings;
 use crate::worker::Worker;
 
 impl Cx<'_> {
-    /// A `COM_STMT_PREPARE` is in the backlog.
-    pub(super) async fn prepare_at_shards(&mut self) -> Result<Phase, Ending> {
-        self.complete_front().await?;
-        let text = self.io.whole_front().and_then(|payload| payload.get(1..)).map(<[u8]>::to_vec);
-        let Some(text) = text else { return self.refuse_long(Kind::StmtPrepare).await };
-        let what = self.entry.worker.routing.borrow_mut().look(&text, self.leg.state.reading());
-        if is_about_transaction(what) {
-            // Home says whether it can be prepared. Shards hear of its executions.
-            self.leg.links.away.role.shards().statements.note_other();
-            return Ok(self.leg.links.stay_home());
-        }
-        let (branch, context) = match self.sample_of(&text, what).await? {
-            Ok(Some(sample)) => sample,
-            Ok(None) => {
-                let version = self.entry.worker.shared.definitions.version();
-                let shards = self.leg.links.away.role.shards();
-                shards.prepared_at.get_or_insert(version);
-                shards.statements.note_other();
-                return Ok(self.leg.links.stay_home());
-            }
-            Err(error) => return self.refuse_at_shards(Kind::StmtPrepare, &error).await,
-        };
-        let mut inner = take_inner(self.entry, &self.leg.state, &mut self.leg.links, branch.hostgroup);
-        let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await?;
-        let (serial, modes) = (inner.serial, inner.leg.state.modes());
-        self.leg.links.put_inner(inner);
-        if let Some(error) =
-            error_of(&as_prepared(&self.entry.worker, &self.leg.state, &reply, branch.hostgroup, 0))
-        {
-            return self.answer_over(Kind::StmtPrepare, &error).await;
-        }
-        let (id, params) = prepared(&reply).unwrap_or_default();
-        let hostgroup = branch.hostgroup;
-        let site = Site { inner: serial, text: branch.text, id, modes };
-        let context = Some(Rc::new(context));
-        let statement =
-            Statement { text: text.into(), context, params, sites: vec![site], ..Statement::default() };
-        let Some(id) = self.leg.links.away.role.shards().statements.add(statement) else {
-            let error =
-                ClientError::not_sharded("a prepared statement more", "the session has all that it may have");
-            return self.refuse_at_shards(Kind::StmtPrepare, &error).await;
-        };
-        let reply = as_prepared(&self.entry.worker, &self.leg.state, &reply, hostgroup, id);
-        self.give_reply(Kind::StmtPrepare, &reply).await
-    }
-
     /// A command that names a prepared statement is in the backlog.
-    pub(super) async fn statement_at_shards(&mut self, kind: Kind) -> Result<Phase, Ending> {
+    pub(super) async fn statement_at_shards(&mut self, kind: Kind) -> Result<Done, Ending> {
         let Some(id) = self.leg.links.away.role.shards().statements.named(self.io.front()) else {
             return if matches!(kind, Kind::StmtExecute | Kind::StmtBulkExecute) {
                 self.execute_at_home(kind).await
             } else {
-                Ok(self.leg.links.stay_home())
+                Ok(Done::Home)
             };
         };
         if kind == Kind::StmtBulkExecute {
             let error = ClientError::not_sharded("a bulk execution", "its rows may be on several servers");
-            return self.refuse_at_shards(kind, &error).await;
+            return Ok(Done::Refused(error));
         }
         self.complete_front().await?;
         let Some(payload) = self.io.whole_front().map(<[u8]>::to_vec) else {
-            return self.refuse_long(kind).await;
+            if kind != Kind::SendLongData {
+                return Ok(Done::Refused(too_long()));
+            }
+            // There is no reply to it: the execution is refused.
+            if let Some(statement) = self.leg.links.away.role.shards().statements.get(id) {
+                statement.is_cut = true;
+            }
+            return Ok(Done::Skipped);
         };
         match kind {
             Kind::StmtExecute => self.execute_at_shards(id, &payload).await,
@@ -95,8 +59,7 @@ impl Cx<'_> {
                 if let Some(statement) = self.leg.links.away.role.shards().statements.get(id) {
                     statement.add_part(&payload);
                 }
-                self.skip_command().await?;
-                Ok(Phase::Over)
+                Ok(Done::Skipped)
             }
             Kind::StmtReset | Kind::StmtFetch => self.pass_to_cursor(kind, id, payload).await,
             _ => self.close_at_shards(id).await,
@@ -104,37 +67,39 @@ impl Cx<'_> {
     }
 
     /// An execution of a statement that is none of the shards' is in the backlog.
-    async fn execute_at_home(&mut self, kind: Kind) -> Result<Phase, Ending> {
+    async fn execute_at_home(&mut self, kind: Kind) -> Result<Done, Ending> {
         let statements = self.leg.state.prepared.as_ref();
         let known = statements.zip(statement_id(self.io.front())).and_then(|(all, id)| all.get(id));
         let known = known.map(|prepared| (prepared.what.plan, prepared.what.text.clone()));
         // The statement may ask for it.
         self.leg.learn_last_id(self.entry).await?;
-        let Some((what, text)) = known else { return Ok(self.leg.links.stay_home()) };
+        let Some((what, text)) = known else { return Ok(Done::Home) };
         if is_about_transaction(what) {
             let Some(text) = text else {
                 let error =
                     ClientError::not_sharded("a prepared statement about transactions", "its text is lost");
-                return self.refuse_at_shards(kind, &error).await;
+                return Ok(Done::Refused(error));
             };
             self.complete_front().await?;
-            return self.change_transaction(kind, what, &text).await;
+            return self.leg.change_transaction(self.entry, what, &text).await;
         }
         let shows = matches!(what.kind, StatementKind::Show | StatementKind::Diagnostics);
         if text.as_deref().is_some_and(|text| shows && self.leg.links.place_of_last(what, text).is_some()) {
             let why = "that statement has run at shards; sent as text this is answered";
             let error = ClientError::not_sharded("a prepared statement about the one before", why);
-            return self.refuse_at_shards(kind, &error).await;
+            return Ok(Done::Refused(error));
         }
         if let Some(text) = text
-            && let Some(error) = self.stopped_since(&text, what).await?
+            && let Some(error) = self.leg.stopped_since(self.entry, &text, what).await?
         {
-            return self.refuse_at_shards(kind, &error).await;
+            return Ok(Done::Refused(error));
         }
-        self.run_at_home(&Command { kind, ..Command::query(Vec::new(), Vec::new(), what) }).await
+        self.leg
+            .run_at_home(self.entry, &Command { kind, ..Command::query(Vec::new(), Vec::new(), what) })
+            .await
     }
 
-    async fn execute_at_shards(&mut self, id: u32, payload: &[u8]) -> Result<Phase, Ending> {
+    async fn execute_at_shards(&mut self, id: u32, payload: &[u8]) -> Result<Done, Ending> {
         let phase = self.execute_with_parts(id, payload).await;
         // However it ends, the next execution has parts of its own.
         if let Some(statement) = self.leg.links.away.role.shards().statements.get(id) {
@@ -144,7 +109,7 @@ impl Cx<'_> {
         phase
     }
 
-    async fn execute_with_parts(&mut self, id: u32, payload: &[u8]) -> Result<Phase, Ending> {
+    async fn execute_with_parts(&mut self, id: u32, payload: &[u8]) -> Result<Done, Ending> {
         let caps = self.leg.state.identity.capabilities;
         let execution = self.leg.links.away.role.shards().statements.get(id).and_then(|statement| {
             let execute = StmtExecute::decode(payload, caps).ok()?;
@@ -154,12 +119,12 @@ impl Cx<'_> {
             Some((payload, statement.text.to_vec(), values, statement.context.clone()))
         });
         let Some((payload, text, values, context)) = execution else {
-            return self.refuse_at_shards(Kind::StmtExecute, &ClientError::NoTypes { id }).await;
+            return Ok(Done::Refused(ClientError::NoTypes { id }));
         };
         let cut = self.leg.links.away.role.shards().statements.get(id);
         if cut.is_some_and(|statement| statement.is_cut) {
             let error = ClientError::not_sharded("values sent in parts", "they are longer than 1 MiB");
-            return self.refuse_at_shards(Kind::StmtExecute, &error).await;
+            return Ok(Done::Refused(error));
         }
         let what = self.entry.worker.routing.borrow_mut().look(&text, self.leg.state.reading());
         let (kind, execution) = (Kind::StmtExecute, Some((id, values)));
@@ -168,7 +133,7 @@ impl Cx<'_> {
 
     /// Runs an execution, whose text means what it meant when it was prepared. If other SQL modes
     /// would make it mean something else, inner sessions for this execution have those of then.
-    async fn run_in_context(&mut self, command: Command) -> Result<Phase, Ending> {
+    async fn run_in_context(&mut self, command: Command) -> Result<Done, Ending> {
         let settings = self.leg.state.shared_settings();
         let then = command.context.as_ref().map(|context| &context.settings);
         let is_other =
@@ -180,7 +145,7 @@ impl Cx<'_> {
                 "a statement that was prepared with another sql_mode",
                 "a transaction is open, whose connections have the sql_mode of now",
             );
-            return self.refuse_at_shards(command.kind, &error).await;
+            return Ok(Done::Refused(error));
         }
         let settings = Rc::new(settings.with_sql_modes_of(then));
         self.leg.links.away.role.shards().as_then = Some(settings);
@@ -193,9 +158,9 @@ impl Cx<'_> {
     }
 
     /// The command in the backlog is about the cursor of a statement, or about parts of values.
-    async fn pass_to_cursor(&mut self, kind: Kind, id: u32, mut payload: Vec<u8>) -> Result<Phase, Ending> {
+    async fn pass_to_cursor(&mut self, kind: Kind, id: u32, mut payload: Vec<u8>) -> Result<Done, Ending> {
         let Some(statement) = self.leg.links.away.role.shards().statements.get(id) else {
-            return Ok(self.leg.links.stay_home());
+            return Ok(Done::Home);
         };
         statement.parts.clear();
         statement.is_cut = false;
@@ -206,10 +171,10 @@ impl Cx<'_> {
         let Some((mut inner, known_as)) = open else {
             if kind == Kind::StmtFetch {
                 let is_mariadb = self.entry.worker.shared.says_mariadb().await;
-                return self.refuse_at_shards(kind, &ClientError::NoCursor { id, is_mariadb }).await;
+                return Ok(Done::Refused(ClientError::NoCursor { id, is_mariadb }));
             }
             let ok = front::login::ok(self.leg.state.identity.capabilities, self.leg.state.status);
-            return self.answer_over(kind, &ok).await;
+            return Ok(Done::Answered(ok));
         };
         if kind == Kind::StmtReset
             && let Some(statement) = self.leg.links.away.role.shards().statements.get(id)
@@ -221,17 +186,65 @@ impl Cx<'_> {
         put_message(&mut packets, 0, &payload);
         self.io.lend(&mut self.leg.state, &mut inner, Some(packets)).await?;
         self.leg.links.put_inner(inner);
-        Ok(Phase::Over)
+        Ok(Done::Over)
     }
 
-    async fn close_at_shards(&mut self, id: u32) -> Result<Phase, Ending> {
+    async fn close_at_shards(&mut self, id: u32) -> Result<Done, Ending> {
         measure_own(self.entry, self.io, &self.leg.state, &self.leg.flight, Kind::StmtClose);
         self.skip_command().await?;
         let sites = self.leg.links.away.role.shards().statements.remove(id).map(|statement| statement.sites);
         for site in sites.unwrap_or_default() {
             close_site(&self.leg.state, &mut self.leg.links, &site).await?;
         }
-        Ok(Phase::Over)
+        Ok(Done::Over)
+    }
+}
+
+impl Leg {
+    /// Prepares this text, which is that of a `COM_STMT_PREPARE`; none if it is too long.
+    pub(super) async fn prepare_at_shards(
+        &mut self,
+        entry: &BookEntry,
+        text: Option<Vec<u8>>,
+    ) -> Result<Done, Ending> {
+        let Some(text) = text else { return Ok(Done::Refused(too_long())) };
+        let what = entry.worker.routing.borrow_mut().look(&text, self.state.reading());
+        if is_about_transaction(what) {
+            // Home says whether it can be prepared. Shards hear of its executions.
+            self.links.away.role.shards().statements.note_other();
+            return Ok(Done::Home);
+        }
+        let (branch, context) = match self.sample_of(entry, &text, what).await? {
+            Ok(Some(sample)) => sample,
+            Ok(None) => {
+                let version = entry.worker.shared.definitions.version();
+                let shards = self.links.away.role.shards();
+                shards.prepared_at.get_or_insert(version);
+                shards.statements.note_other();
+                return Ok(Done::Home);
+            }
+            Err(error) => return Ok(Done::Refused(error)),
+        };
+        let mut inner = take_inner(entry, &self.state, &mut self.links, branch.hostgroup);
+        let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await?;
+        let (serial, modes) = (inner.serial, inner.leg.state.modes());
+        self.links.put_inner(inner);
+        if let Some(error) = error_of(&as_prepared(&entry.worker, &self.state, &reply, branch.hostgroup, 0)) {
+            return Ok(Done::Answered(error));
+        }
+        let (id, params) = prepared(&reply).unwrap_or_default();
+        let hostgroup = branch.hostgroup;
+        let site = Site { inner: serial, text: branch.text, id, modes };
+        let context = Some(Rc::new(context));
+        let statement =
+            Statement { text: text.into(), context, params, sites: vec![site], ..Statement::default() };
+        let Some(id) = self.links.away.role.shards().statements.add(statement) else {
+            let error =
+                ClientError::not_sharded("a prepared statement more", "the session has all that it may have");
+            return Ok(Done::Refused(error));
+        };
+        let reply = as_prepared(&entry.worker, &self.state, &reply, hostgroup, id);
+        Ok(Done::Told(reply))
     }
 }
 

@@ -3,47 +3,45 @@
 use planner::seen::{Names, node};
 use scatter::logical;
 use shard::Node;
-use wire::command::{FieldList, Kind};
+use wire::command::FieldList;
 use wire::frame::{Packet, Packets, put_message};
 use wire::packet::{Column, Err as ErrPacket};
 use wire::{Capabilities, Codec as _};
 
+use super::done::Done;
 use super::inner::inner_in;
 use crate::ending::Ending;
-use crate::session::cx::Cx;
-use crate::session::io::Io;
-use crate::session::phase::Phase;
+use crate::session::entry::BookEntry;
+use crate::session::leg::Leg;
 use crate::session::state::SessionState;
 use crate::worker::Worker;
 
 /// A statement that leaves nothing.
 const NOTHING: &[u8] = b"DO 0";
 
-impl Cx<'_> {
-    /// A `COM_FIELD_LIST` is in the backlog: a node of its table answers.
-    pub(super) async fn list_fields(&mut self) -> Result<Phase, Ending> {
-        self.complete_front().await?;
-        let Some((node, payload)) = listed_at(&self.entry.worker, self.io, &self.leg.state) else {
-            return Ok(self.leg.links.stay_home());
+impl Leg {
+    /// Lists columns, as this payload of a `COM_FIELD_LIST` says: a node of its table answers.
+    pub(super) async fn list_fields(&mut self, entry: &BookEntry, asked: &[u8]) -> Result<Done, Ending> {
+        let Some((node, payload)) = listed_at(&entry.worker, &self.state, asked) else {
+            return Ok(Done::Home);
         };
         let mut packet = Vec::new();
         put_message(&mut packet, 0, &payload);
         // The command has no name of a schema: this inner session is in that of the node.
-        let mut inner = inner_in(self.entry, &self.leg.state, node.hostgroup, &node.schema);
+        let mut inner = inner_in(entry, &self.state, node.hostgroup, &node.schema);
         let reply = inner.ask_packet(packet).await?;
         // Warnings that it may have left would keep the connection from others.
         inner.ask(NOTHING).await?;
-        let reply =
-            fields(&reply, &self.entry.worker.names_at(node.hostgroup), self.leg.state.identity.capabilities);
-        self.give_reply(Kind::FieldList, &reply).await
+        let reply = fields(&reply, &entry.worker.names_at(node.hostgroup), self.state.identity.capabilities);
+        Ok(Done::Told(reply))
     }
 }
 
-/// The node that answers the command in the backlog, and its payload there; none if its table
-/// is not sharded.
-fn listed_at(worker: &Worker, io: &Io, state: &SessionState) -> Option<(Node, Vec<u8>)> {
+/// The node that answers a command with this payload, and its payload there; none if its table is
+/// not sharded.
+fn listed_at(worker: &Worker, state: &SessionState, asked: &[u8]) -> Option<(Node, Vec<u8>)> {
     let caps = state.identity.capabilities;
-    let asked = FieldList::decode(io.whole_front()?, caps).ok()?;
+    let asked = FieldList::decode(asked, caps).ok()?;
     let settings = worker.settings();
     let layout = settings.shards.as_ref()?;
     let text = std::str::from_utf8;

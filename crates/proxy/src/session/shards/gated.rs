@@ -4,17 +4,14 @@ use std::pin::pin;
 use std::sync::atomic::Ordering;
 
 use tokio::time::timeout;
-use wire::command::Kind;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::{Gates, Pass, TableName};
-use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::orders::while_waiting;
 use crate::session::io::Io;
 use crate::session::links::Links;
-use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 
 /// Why a command does not run behind a gate.
@@ -23,16 +20,6 @@ pub(super) enum Barred {
     Refused(ClientError),
     /// Tables were defined since it was planned.
     Outdated,
-}
-
-impl Cx<'_> {
-    /// What follows for a command in the backlog: [`Phase::Sharded`] if it is to be planned again.
-    pub(super) async fn is_barred(&mut self, kind: Kind, barred: Barred) -> Result<Phase, Ending> {
-        match barred {
-            Barred::Refused(error) => self.refuse_at_shards(kind, &error).await,
-            Barred::Outdated => Ok(Phase::Sharded(kind)),
-        }
-    }
 }
 
 /// Waits until a command may run that names these tables.

@@ -17,6 +17,7 @@ use wire::rows::Rows;
 use wire::{Capabilities, Codec as _};
 
 use super::command::Command;
+use super::done::Done;
 use super::execute::{close_sites, packets_for};
 use super::facts::{depends_on_time, has_one_connection, payload_of, refused_scatter, what};
 use super::gated::pass_gates;
@@ -33,7 +34,6 @@ use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::io::Io;
 use crate::session::links::Links;
-use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 
 /// Why the first rows are not changed.
@@ -46,12 +46,12 @@ impl Cx<'_> {
         command: &Command,
         limited: &Limited,
         tables: Vec<TableName>,
-    ) -> Result<Phase, Ending> {
+    ) -> Result<Done, Ending> {
         let branches: Vec<_> = limited.changes.iter().map(|change| change.filled(b"")).collect();
         if let Some(error) =
             refused_scatter(&self.entry.worker, &self.leg.state, &mut self.leg.links, command, &branches)
         {
-            return self.refuse_at_shards(command.kind, &error).await;
+            return Ok(Done::Refused(error));
         }
         let moment =
             depends_on_time(&self.entry.worker, &self.leg.state, command.what, &tables).then(Moment::now);
@@ -68,7 +68,7 @@ impl Cx<'_> {
         .await?
         {
             Ok(pass) => pass,
-            Err(barred) => return self.is_barred(command.kind, barred).await,
+            Err(barred) => return Ok(barred.into()),
         };
         let unit = if has_one_connection(&self.leg.state) { Unit::Savepoint } else { Unit::Transaction };
         let mut runners = Runners { unit, moment, ..Runners::default() };
@@ -116,7 +116,7 @@ impl Cx<'_> {
         command: &Command,
         limited: &Limited,
         mut runners: Runners,
-    ) -> Result<Phase, Ending> {
+    ) -> Result<Done, Ending> {
         let (mut sources, mut replies, mut branches) = (Vec::new(), Vec::new(), Vec::new());
         let mut left = limited.limit;
         while let Some(branch) = limited.turn(branches.len(), left) {

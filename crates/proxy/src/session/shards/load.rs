@@ -27,6 +27,7 @@ use wire::command::Kind;
 use wire::rows::first_cell;
 
 use super::command::Command;
+use super::done::Done;
 use super::facts::{depends_on_time, has_one_connection, poll_killed, refused_scatter, what};
 use super::gated::pass_gates;
 use super::ids::raise_ids;
@@ -46,7 +47,6 @@ use crate::session::facts::replies::reply_error;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
-use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 use crate::worker::Worker;
 
@@ -60,11 +60,11 @@ impl Cx<'_> {
         command: &Command,
         load: &Load,
         tables: Vec<TableName>,
-    ) -> Result<Phase, Ending> {
+    ) -> Result<Done, Ending> {
         if let Some(error) =
             refused_load(&self.entry.worker, &self.leg.state, &mut self.leg.links, command, load)
         {
-            return self.refuse_at_shards(command.kind, &error).await;
+            return Ok(Done::Refused(error));
         }
         let moment =
             depends_on_time(&self.entry.worker, &self.leg.state, command.what, &tables).then(Moment::now);
@@ -84,16 +84,16 @@ impl Cx<'_> {
         .await?
         {
             Ok(pass) => pass,
-            Err(barred) => return self.is_barred(command.kind, barred).await,
+            Err(barred) => return Ok(barred.into()),
         };
         if let Some(error) = self.leg.refused_charset(self.entry, load).await? {
-            return self.refuse_at_shards(command.kind, &error).await;
+            return Ok(Done::Refused(error));
         }
         // A counter that is not there yet is made while no row is locked.
         if let Some(error) =
             raise_ids_of(self.entry, &self.leg.state, &mut self.leg.links, load, Some(0)).await?
         {
-            return self.refuse_at_shards(command.kind, &error).await;
+            return Ok(Done::Refused(error));
         }
         let unit = if has_one_connection(&self.leg.state) { Unit::Savepoint } else { Unit::Transaction };
         let mut runners = Runners { unit, moment, is_apart: true, ..Runners::default() };
@@ -120,7 +120,7 @@ impl Cx<'_> {
         load: &Load,
         scattered: Scattered,
         mut runners: Runners,
-    ) -> Result<Phase, Ending> {
+    ) -> Result<Done, Ending> {
         let seq = self.skip_command().await?;
         self.entry.begin_running(Measured::plain(command.kind), &command.text);
         let first = load.branches.first().map_or(0, |branch| branch.hostgroup);
@@ -178,7 +178,7 @@ impl Cx<'_> {
         reply_error(self.entry, self.io, &mut self.leg.state, seq, &error).await?;
         self.entry.answered_here(&self.leg.links, error.code());
         self.leg.put_runners(self.entry, runners).await?;
-        Ok(Phase::Over)
+        Ok(Done::Over)
     }
 }
 

@@ -18,6 +18,7 @@ use wire::reply::End;
 use super::super::links::Links;
 use super::super::state::SessionState;
 use super::command::Command;
+use super::done::Done;
 use super::execute::packets_for;
 use super::facts::{has_one_connection, refused_scatter, what};
 use super::gated::pass_gates;
@@ -33,7 +34,6 @@ use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::replies::{reply, reply_error};
 use crate::session::leg::Leg;
-use crate::session::phase::Phase;
 use crate::worker::Worker;
 
 /// How a statement over several shards has ended.
@@ -61,11 +61,11 @@ impl Cx<'_> {
         &mut self,
         command: &Command,
         mut scattered: Scattered,
-    ) -> Result<Phase, Ending> {
+    ) -> Result<Done, Ending> {
         if command.defines()
             && let Err(error) = self.leg.commit_everywhere(self.entry).await?
         {
-            return self.answer_over(command.kind, &error).await;
+            return Ok(Done::Answered(error));
         }
         let shared = Arc::clone(&self.entry.worker.shared);
         let tables = std::mem::take(&mut scattered.tables);
@@ -86,7 +86,7 @@ impl Cx<'_> {
         .await?
         {
             Ok(pass) => pass,
-            Err(barred) => return self.is_barred(command.kind, barred).await,
+            Err(barred) => return Ok(barred.into()),
         };
         let phase = match defined {
             Some(tables) => Box::pin(self.run_definition(command, scattered, tables)).await,
@@ -99,7 +99,7 @@ impl Cx<'_> {
     }
 
     /// Runs branches, which nothing stands in the way of.
-    async fn run_branches(&mut self, command: &Command, scattered: Scattered) -> Result<Phase, Ending> {
+    async fn run_branches(&mut self, command: &Command, scattered: Scattered) -> Result<Done, Ending> {
         if let Some(error) = refused_scatter(
             &self.entry.worker,
             &self.leg.state,
@@ -107,7 +107,7 @@ impl Cx<'_> {
             command,
             &scattered.branches,
         ) {
-            return self.refuse_at_shards(command.kind, &error).await;
+            return Ok(Done::Refused(error));
         }
         if may_set_id(command, &scattered) {
             let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
@@ -139,13 +139,13 @@ impl Cx<'_> {
         command: &Command,
         mut runners: Runners,
         error: &[u8],
-    ) -> Result<Phase, Ending> {
+    ) -> Result<Done, Ending> {
         let controls = runners.controls();
         let of_session = (&*self.entry.control, &*self.leg.state);
         wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
         self.answer_here(command.kind, error).await?;
         self.leg.put_runners(self.entry, runners).await?;
-        Ok(Phase::Over)
+        Ok(Done::Over)
     }
 
     /// Runs the branches that were added.
@@ -154,7 +154,7 @@ impl Cx<'_> {
         command: &Command,
         mut scattered: Scattered,
         mut runners: Runners,
-    ) -> Result<Phase, Ending> {
+    ) -> Result<Done, Ending> {
         let may_set_id = may_set_id(command, &scattered);
         for runner in runners.all.iter_mut().filter(|_| may_set_id) {
             self.leg.links.give_last_id(&mut self.leg.state, &mut runner.inner);
@@ -190,7 +190,7 @@ impl Cx<'_> {
         mut runners: Runners,
         mut relay: Relay,
         ended: Ended,
-    ) -> Result<Phase, Ending> {
+    ) -> Result<Done, Ending> {
         let Ended { seq, first, is_killed, .. } = ended;
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
         let warnings = self.entry.worker.warnings_of(&mut runners, &ended, relay.scatter().over());
@@ -221,7 +221,7 @@ impl Cx<'_> {
         if is_killed {
             reply_error(self.entry, self.io, &mut self.leg.state, seq, &ClientError::Interrupted).await?;
         }
-        Ok(Phase::Over)
+        Ok(Done::Over)
     }
 }
 

@@ -7,6 +7,7 @@ use wire::frame::{HEADER_LEN, Header};
 
 use super::super::links::Links;
 use super::command::Command;
+use super::done::Done;
 use super::execute::packets_for;
 use super::facts::{has_one_connection, may_write};
 use super::inner::{Inner, take_inner};
@@ -16,7 +17,6 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::cx::Cx;
 use crate::session::io::Io;
-use crate::session::phase::Phase;
 use crate::session::state::{Past, SessionState};
 
 /// What of a statement's effects may change rows.
@@ -42,13 +42,13 @@ impl Cx<'_> {
         command: &Command,
         branch: &Branch,
         is_single: bool,
-    ) -> Result<Phase, Ending> {
+    ) -> Result<Done, Ending> {
         let place = Place::Shard(branch.hostgroup);
         let may_set_id = is_single || command.asks_last_id();
         if command.writes()
             && let Err(error) = may_write(&self.entry.worker, &self.leg.state, &mut self.leg.links, place)
         {
-            return self.refuse_at_shards(command.kind, &error).await;
+            return Ok(Done::Refused(error));
         }
         if may_set_id {
             self.leg.learn_last_id_for(self.entry, place).await?;
@@ -56,7 +56,7 @@ impl Cx<'_> {
         let mut inner =
             match enter(self.entry, &mut self.leg.state, &mut self.leg.links, branch.hostgroup, 0).await? {
                 Ok(inner) => inner,
-                Err(error) => return self.answer_over(command.kind, &error).await,
+                Err(error) => return Ok(Done::Answered(error)),
             };
         inner.wrote |= command.writes() && has_one_connection(&self.leg.state);
         if may_set_id {
@@ -90,13 +90,13 @@ impl Cx<'_> {
         if is_lost {
             self.leg.lose_transaction(self.entry, ClientError::PartFailed).await?;
         }
-        Ok(Phase::Over)
+        Ok(Done::Over)
     }
 
     /// Runs the command in the backlog, which asks about another one, where that has run.
-    pub(super) async fn run_where(&mut self, place: Place, command: &Command) -> Result<Phase, Ending> {
+    pub(super) async fn run_where(&mut self, place: Place, command: &Command) -> Result<Done, Ending> {
         let hostgroup = match place {
-            Place::Home => return Ok(self.leg.links.stay_home()),
+            Place::Home => return Ok(Done::Home),
             Place::Shards => return self.tell_warnings(command).await,
             Place::Shard(hostgroup) => hostgroup,
         };
@@ -107,7 +107,7 @@ impl Cx<'_> {
         self.leg.links.give_last_id(&mut self.leg.state, &mut inner);
         self.io.lend(&mut self.leg.state, &mut inner, Some(command.with_text(None))).await?;
         self.leg.links.put_inner(inner);
-        Ok(Phase::Over)
+        Ok(Done::Over)
     }
 }
 

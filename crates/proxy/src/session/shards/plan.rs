@@ -29,8 +29,8 @@ use super::way::Way;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
-use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
+use crate::session::leg::Leg;
 use crate::state::results::LastId;
 use crate::templates::{Found, Kept};
 use crate::worker::Worker;
@@ -49,16 +49,16 @@ const MATTERS_TO_SESSION: Effects = Effects::USER_VARIABLES
 /// What a statement does with variables of users.
 const VARIABLES: Effects = Effects::SETS_USER_VARIABLES.union(Effects::READS_USER_VARIABLES);
 
-impl Cx<'_> {
+impl Leg {
     /// Where the statement of a command goes.
-    pub(super) async fn way_of(&mut self, command: &Command) -> Result<Way, Ending> {
+    pub(super) async fn way_of(&mut self, entry: &BookEntry, command: &Command) -> Result<Way, Ending> {
         let (text, what) = (&command.text, command.what);
         if command.execution.is_none()
-            && let Some(place) = self.leg.links.place_of_last(what, text)
+            && let Some(place) = self.links.place_of_last(what, text)
         {
             return Ok(Way::At(place));
         }
-        let settings = self.entry.worker.settings();
+        let settings = entry.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(Way::Home) };
         if what.effects.intersects(Effects::PREPARED) && prepares_table(text, layout) {
             let error = ClientError::not_sharded(
@@ -67,11 +67,11 @@ impl Cx<'_> {
             );
             return Ok(Way::Refused(error));
         }
-        let Some(charset) = self.leg.state.charset.of_text(text) else {
+        let Some(charset) = self.state.charset.of_text(text) else {
             let is_home = !names_table(text, layout);
             return Ok(if is_home { Way::Home } else { Way::Refused(of_unknown_charset()) });
         };
-        let Some(now) = read_settings(&self.entry.worker, &self.leg.state, charset).await else {
+        let Some(now) = read_settings(&entry.worker, &self.state, charset).await else {
             return Ok(Way::Home);
         };
         let read = command.context.as_ref().map_or(now, |context| context.read);
@@ -80,21 +80,21 @@ impl Cx<'_> {
             return Ok(Way::Refused(ClientError::NeedReprepare));
         }
         if command.asks_last_id() {
-            self.leg.learn_last_id(self.entry).await?;
+            self.learn_last_id(entry).await?;
         }
-        let defined = self.entry.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
-        self.entry.worker.shards.note_definitions(defined);
-        self.leg.links.away.role.shards().planned_at = defined;
-        let holds = holds(self.entry, &self.leg.state, read);
-        let known = if is_elsewhere(&self.leg.state, command) {
+        let defined = entry.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
+        entry.worker.shards.note_definitions(defined);
+        self.links.away.role.shards().planned_at = defined;
+        let holds = holds(entry, &self.state, read);
+        let known = if is_elsewhere(&self.state, command) {
             None
         } else {
-            self.entry.worker.shards.templates.borrow().find(layout, text, &command.parameters(), holds)
+            entry.worker.shards.templates.borrow().find(layout, text, &command.parameters(), holds)
         };
         let way = match known {
             Some(Found::One(branch)) => Way::One { branch, is_single: false },
             Some(Found::Many(scattered)) => Way::Many(scattered),
-            None => self.way_anew(command, read, layout).await?,
+            None => self.way_anew(entry, command, read, layout).await?,
         };
         let what = match way {
             // Its variables get what is read, and have the values of their line.
@@ -104,10 +104,9 @@ impl Cx<'_> {
         Ok(match way {
             Way::Home => way,
             _ => self
-                .leg
                 .links
                 .refused_by_session(what)
-                .or_else(|| keeps_home(&self.leg.state, &mut self.leg.links))
+                .or_else(|| keeps_home(&self.state, &mut self.links))
                 .map_or(way, Way::Refused),
         })
     }
@@ -115,37 +114,33 @@ impl Cx<'_> {
     /// The same for a statement that is read and planned.
     async fn way_anew(
         &mut self,
+        entry: &BookEntry,
         command: &Command,
         read: Settings,
         layout: &Arc<Layout>,
     ) -> Result<Way, Ending> {
         let text = &command.text;
-        let mut tree = self.entry.worker.shards.take_tree();
+        let mut tree = entry.worker.shards.take_tree();
         let way = match tree.read(text, &read) {
             Ok(_) => {
-                self.leg.learn_definitions(self.entry, command, &tree, layout).await?;
-                if command.asks_last_id() && self.leg.state.names_sharded(command, &tree, layout) {
-                    self.leg.learn_last_id_at_home(self.entry).await?;
+                self.learn_definitions(entry, command, &tree, layout).await?;
+                if command.asks_last_id() && self.state.names_sharded(command, &tree, layout) {
+                    self.learn_last_id_at_home(entry).await?;
                 }
-                with_ids(self.entry, &self.leg.state, &mut self.leg.links, command, &tree, read, layout)
-                    .await?
+                with_ids(entry, &self.state, &mut self.links, command, &tree, read, layout).await?
             }
             Err(_) if !names_table(text, layout) => Way::Home,
             Err(refusal) => Way::Refused(unread(text, refusal)),
         };
-        let way = self.with_stored(command, read, &tree, layout, way).await?;
+        let way = self.with_stored(entry, command, read, &tree, layout, way).await?;
         let matters = command.what.several
             || command.what.effects.intersects(MATTERS_TO_SESSION)
-            || is_elsewhere(&self.leg.state, command);
-        if !matters && self.entry.worker.is_current(layout) {
-            let kept = || kept(self.entry, &self.leg.state, command, &tree, read, layout, &way);
-            self.entry.worker.shards.templates.borrow_mut().learn(
-                text,
-                holds(self.entry, &self.leg.state, read),
-                kept,
-            );
+            || is_elsewhere(&self.state, command);
+        if !matters && entry.worker.is_current(layout) {
+            let kept = || kept(entry, &self.state, command, &tree, read, layout, &way);
+            entry.worker.shards.templates.borrow_mut().learn(text, holds(entry, &self.state, read), kept);
         }
-        self.entry.worker.shards.put_tree(tree);
+        entry.worker.shards.put_tree(tree);
         Ok(way)
     }
 
@@ -153,17 +148,18 @@ impl Cx<'_> {
     /// only.
     async fn with_stored(
         &mut self,
+        entry: &BookEntry,
         command: &Command,
         read: Settings,
         tree: &Tree,
         layout: &Layout,
         way: Way,
     ) -> Result<Way, Ending> {
-        let schema = String::from_utf8_lossy(self.leg.state.schema_of(command)).into_owned();
+        let schema = String::from_utf8_lossy(self.state.schema_of(command)).into_owned();
         let tree = Some(tree).filter(|tree| tree.root().is_some());
         let named =
             Named { text: &command.text, what: command.what, modes: read.modes, schema: &schema, tree };
-        let stopped = self.stopped_behind(&named, &way, layout).await?;
+        let stopped = self.stopped_behind(entry, &named, &way, layout).await?;
         Ok(stopped.map_or(way, Way::Refused))
     }
 
@@ -171,22 +167,23 @@ impl Cx<'_> {
     /// names no table of the layout.
     pub(super) async fn sample_of(
         &mut self,
+        entry: &BookEntry,
         text: &[u8],
         what: StatementPlan,
     ) -> Result<Result<Option<(Branch, Context)>, ClientError>, Ending> {
-        let settings = self.entry.worker.settings();
+        let settings = entry.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(Ok(None)) };
-        let Some(charset) = self.leg.state.charset.of_text(text) else {
+        let Some(charset) = self.state.charset.of_text(text) else {
             return Ok(if names_table(text, layout) { Err(of_unknown_charset()) } else { Ok(None) });
         };
-        let Some(read) = read_settings(&self.entry.worker, &self.leg.state, charset).await else {
+        let Some(read) = read_settings(&entry.worker, &self.state, charset).await else {
             return Ok(Ok(None));
         };
-        let mut tree = self.entry.worker.shards.take_tree();
-        let schema = String::from_utf8_lossy(self.leg.state.caller.schema()).into_owned();
+        let mut tree = entry.worker.shards.take_tree();
+        let schema = String::from_utf8_lossy(self.state.caller.schema()).into_owned();
         let mut sample = match tree.read(text, &read) {
             Ok(_) => {
-                let tables = self.entry.worker.shards.tables();
+                let tables = entry.worker.shards.tables();
                 let request = Request {
                     sql: text,
                     tree: &tree,
@@ -197,7 +194,7 @@ impl Cx<'_> {
                     parameters: &[],
                     asked: Asked::default(),
                 };
-                let asker = Asker { home: self.leg.state.account.hostgroup(), dialect: read.dialect };
+                let asker = Asker { home: self.state.account.hostgroup(), dialect: read.dialect };
                 let sample = planner::seen::sample(&request, asker);
                 sample.map_err(|refusal| refused(text, refusal))
             }
@@ -207,13 +204,13 @@ impl Cx<'_> {
         if let Ok(None) = sample {
             let tree = Some(&tree).filter(|tree| tree.root().is_some());
             let named = Named { text, what, modes: read.modes, schema: &schema, tree };
-            if let Some(error) = self.stopped_behind(&named, &Way::Home, layout).await? {
+            if let Some(error) = self.stopped_behind(entry, &named, &Way::Home, layout).await? {
                 sample = Err(error);
             }
         }
-        self.entry.worker.shards.put_tree(tree);
-        let schema = self.leg.state.caller.schema().into();
-        let context = Context { schema, read, settings: Rc::clone(self.leg.state.shared_settings()) };
+        entry.worker.shards.put_tree(tree);
+        let schema = self.state.caller.schema().into();
+        let context = Context { schema, read, settings: Rc::clone(self.state.shared_settings()) };
         Ok(sample.map(|sample| sample.map(|branch| (branch, context))))
     }
 }

@@ -20,7 +20,6 @@ use super::way::Way;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::STORED_BEHIND_MAX;
-use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::routing::judge;
 use crate::session::leg::Leg;
@@ -55,10 +54,11 @@ pub(super) struct Named<'a> {
     pub(super) tree: Option<&'a Tree>,
 }
 
-impl Cx<'_> {
+impl Leg {
     /// Why a statement does not go this way, for what is behind its names.
     pub(super) async fn stopped_behind(
         &mut self,
+        entry: &BookEntry,
         named: &Named<'_>,
         way: &Way,
         layout: &Layout,
@@ -85,12 +85,12 @@ impl Cx<'_> {
             return Ok(None);
         }
         let hostgroups = if is_home {
-            BTreeSet::from([home_of(self.entry, &self.leg.state, &self.leg.links, named.text)])
+            BTreeSet::from([home_of(entry, &self.state, &self.links, named.text)])
         } else {
             hostgroups
         };
         for hostgroup in hostgroups {
-            if let Some(error) = self.leg.wrong_behind(self.entry, all.clone(), hostgroup, layout).await? {
+            if let Some(error) = self.wrong_behind(entry, all.clone(), hostgroup, layout).await? {
                 return Ok(Some(error));
             }
         }
@@ -101,20 +101,20 @@ impl Cx<'_> {
     /// defined anew.
     pub(super) async fn stopped_since(
         &mut self,
+        entry: &BookEntry,
         text: &[u8],
         what: StatementPlan,
     ) -> Result<Option<ClientError>, Ending> {
-        let (settings, version) =
-            (self.entry.worker.settings(), self.entry.worker.shared.definitions.version());
+        let (settings, version) = (entry.worker.settings(), entry.worker.shared.definitions.version());
         let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
-        if self.leg.links.away.role.shards().prepared_at.is_none_or(|before| before == version) {
+        if self.links.away.role.shards().prepared_at.is_none_or(|before| before == version) {
             return Ok(None);
         }
-        let schema = String::from_utf8_lossy(self.leg.state.caller.schema()).into_owned();
+        let schema = String::from_utf8_lossy(self.state.caller.schema()).into_owned();
         let modes =
-            Modes { no_backslash_escapes: self.leg.state.reading().no_backslash_escapes, ..Modes::default() };
+            Modes { no_backslash_escapes: self.state.reading().no_backslash_escapes, ..Modes::default() };
         let named = Named { text, what, modes, schema: &schema, tree: None };
-        self.stopped_behind(&named, &Way::Home, layout).await
+        self.stopped_behind(entry, &named, &Way::Home, layout).await
     }
 }
 

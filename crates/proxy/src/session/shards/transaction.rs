@@ -16,12 +16,12 @@ use route::StatementPlan;
 use session::committed::{self, Part, Verdict, verdict};
 use sql::StatementKind;
 use sql::shape::Effects;
-use wire::command::Kind;
 use wire::frame::put_message;
 use wire::packet;
 
 use super::autocommit::keeps_transaction;
 use super::command::Command;
+use super::done::Done;
 use super::facts::payload_of;
 use super::inner::{Inner, take_inner_at};
 use super::relaying::wait_for_parts;
@@ -29,14 +29,12 @@ use super::role::{Place, Transaction};
 use super::runners::join;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::leases::{OF_SESSION, lose_backend_for};
 use crate::session::leg::Leg;
 use crate::session::links::Links;
-use crate::session::phase::Phase;
 use crate::session::state::{Past, SessionState};
-use crate::session::without_writer::may_begin_later;
+use crate::session::without_writer::{begin_later, end_unbegun, may_begin_later};
 use crate::state::Pin;
 use crate::state::without_writer::{Bracket, bracket};
 use crate::worker::Worker;
@@ -59,81 +57,73 @@ pub(super) const fn is_about_transaction(what: StatementPlan) -> bool {
             ))
 }
 
-impl Cx<'_> {
+impl Leg {
     /// The command in the backlog is about the transaction: shards in it hear it, then it runs at
     /// home if that is in it.
     pub(super) async fn change_transaction(
         &mut self,
-        kind: Kind,
+        entry: &BookEntry,
         what: StatementPlan,
         text: &[u8],
-    ) -> Result<Phase, Ending> {
+    ) -> Result<Done, Ending> {
         match what.kind {
-            StatementKind::Commit => match self.leg.commit_with(self.entry, text, true).await? {
+            StatementKind::Commit => match self.commit_with(entry, text, true).await? {
                 Ok(None) => {}
                 Ok(Some(reply)) => {
-                    self.leg.links.away.role.shards().last = Place::Home;
-                    return self.give_reply(kind, &reply).await;
+                    self.links.away.role.shards().last = Place::Home;
+                    return Ok(Done::Told(reply));
                 }
-                Err(error) => return self.answer_over(kind, &error).await,
+                Err(error) => return Ok(Done::Answered(error)),
             },
             StatementKind::Rollback => {
-                roll_back_at_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
+                roll_back_at_shards(entry, &self.state, &mut self.links).await?;
             }
             begins if begins.begins() => {
-                if let Err(error) = self.leg.commit_everywhere(self.entry).await? {
-                    return self.answer_over(kind, &error).await;
+                if let Err(error) = self.commit_everywhere(entry).await? {
+                    return Ok(Done::Answered(error));
                 }
-                let is_special = self.leg.links.has_pins(&[Pin::NextTransaction]);
-                let transaction = &mut self.leg.links.away.role.shards().transaction;
+                let is_special = self.links.has_pins(&[Pin::NextTransaction]);
+                let transaction = &mut self.links.away.role.shards().transaction;
                 (transaction.beginning, transaction.is_special) = (Some(text.into()), is_special);
-                if !is_special && may_begin_later(self.entry, &self.leg.state, &self.leg.links, text) {
-                    self.leg.links.away.role.shards().last = Place::Home;
-                    self.begin_later(kind).await?;
-                    return Ok(Phase::Over);
+                if !is_special && may_begin_later(entry, &self.state, &self.links, text) {
+                    self.links.away.role.shards().last = Place::Home;
+                    return Ok(Done::Answered(begin_later(&mut self.state)));
                 }
             }
-            divides => return self.divide_transaction(kind, divides, text).await,
+            divides => return self.divide_transaction(entry, divides, text).await,
         }
-        if self.leg.state.begins_later() && bracket(text) == Some(Bracket::End) {
-            self.leg.links.away.role.shards().last = Place::Home;
-            self.end_unbegun(kind).await?;
-            return Ok(Phase::Over);
+        if self.state.begins_later() && bracket(text) == Some(Bracket::End) {
+            self.links.away.role.shards().last = Place::Home;
+            return Ok(Done::Answered(end_unbegun(&mut self.state)));
         }
-        Ok(self.leg.links.stay_home())
+        Ok(Done::Home)
     }
 
     /// The command in the backlog sets, leaves or releases a savepoint. A name that home does not
     /// know changes nothing.
     async fn divide_transaction(
         &mut self,
-        kind: Kind,
+        entry: &BookEntry,
         divides: StatementKind,
         text: &[u8],
-    ) -> Result<Phase, Ending> {
-        let savepoints = &self.leg.links.away.role.shards().transaction.savepoints;
+    ) -> Result<Done, Ending> {
+        let savepoints = &self.links.away.role.shards().transaction.savepoints;
         if divides == StatementKind::Savepoint && savepoints.is_full() {
             let error =
                 ClientError::not_sharded("a savepoint more", "the transaction has all that it may have");
-            return self.refuse_at_shards(kind, &error).await;
+            return Ok(Done::Refused(error));
         }
-        let reply = self.leg.ask(self.entry, text).await?;
+        let reply = self.ask(entry, text).await?;
         if error_of(&reply).is_none() {
-            self.leg.links.away.role.shards().transaction.savepoints.note(divides, text);
-            let parts = say_at_shards(self.entry, &self.leg.state, &mut self.leg.links, text).await?;
+            self.links.away.role.shards().transaction.savepoints.note(divides, text);
+            let parts = say_at_shards(entry, &self.state, &mut self.links, text).await?;
             if let Some(error) = parts.into_iter().find_map(|part| part.refusal) {
-                self.leg.lose_transaction(self.entry, ClientError::PartFailed).await?;
-                return self.answer_over(kind, &error).await;
+                self.lose_transaction(entry, ClientError::PartFailed).await?;
+                return Ok(Done::Answered(error));
             }
         }
-        self.leg.links.away.role.shards().last = Place::Home;
-        self.give_reply(kind, &reply).await
-    }
-
-    /// Answers the command in the backlog with this error. The command is over.
-    pub(super) async fn answer_over(&mut self, kind: Kind, error: &[u8]) -> Result<Phase, Ending> {
-        self.answer_here(kind, error).await?;
-        Ok(Phase::Over)
+        self.links.away.role.shards().last = Place::Home;
+        Ok(Done::Told(reply))
     }
 }
 

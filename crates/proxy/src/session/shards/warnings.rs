@@ -10,6 +10,7 @@ use wire::rows::{Rows, cells};
 use wire::{Capabilities, Codec as _, StatusFlags};
 
 use super::command::Command;
+use super::done::Done;
 use super::many::Ended;
 use super::role::{Warning, Warnings};
 use super::runners::Runners;
@@ -17,7 +18,6 @@ use crate::ending::Ending;
 use crate::session::cx::Cx;
 use crate::session::facts::replies::write_to_client;
 use crate::session::facts::shown::begin_own;
-use crate::session::phase::Phase;
 use crate::worker::Worker;
 
 /// `MYSQL_TYPE_LONGLONG`, of counts.
@@ -191,8 +191,8 @@ fn has_error(reply: &[u8], code: u16) -> bool {
 impl Cx<'_> {
     /// Answers a question about the warnings of the last statement, which has run at several
     /// shards.
-    pub(super) async fn tell_warnings(&mut self, command: &Command) -> Result<Phase, Ending> {
-        let Some(question) = Question::of(&command.text) else { return Ok(self.leg.links.stay_home()) };
+    pub(super) async fn tell_warnings(&mut self, command: &Command) -> Result<Done, Ending> {
+        let Some(question) = Question::of(&command.text) else { return Ok(Done::Home) };
         begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, command.kind);
         let seq = self.skip_command().await?;
         let caps = self.leg.state.identity.capabilities;
@@ -202,7 +202,7 @@ impl Cx<'_> {
             self.leg.links.away.role.shards().warnings.answer(&question, seq, status, [theirs, caps]);
         write_to_client(self.entry, self.io, &mut self.leg.state, &packets).await?;
         self.entry.answered_here(&self.leg.links, 0);
-        Ok(Phase::Over)
+        Ok(Done::Over)
     }
 }
 
