@@ -12,6 +12,7 @@ mod own_kill;
 mod own_limit;
 mod report;
 mod turns;
+mod watch;
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -31,6 +32,7 @@ use observe::running::Running;
 use own_kill::own_request;
 use own_limit::OwnLimit;
 use turns::Turns;
+use watch::Watch;
 
 pub(crate) use front::Signal;
 
@@ -74,6 +76,8 @@ pub(crate) struct Control {
     recalled: Cell<bool>,
     /// Whether the statement waits for its delay, or for its place under a limit.
     pub(crate) delayed: Cell<bool>,
+    /// What is known of the client of a statement that waits.
+    pub(crate) watch: Watch,
     /// KILLs of statements that were sent, and that the session has not taken note of.
     pub(crate) shots: Cell<u32>,
     /// What binds the session to its connection while it waits for its client.
@@ -100,6 +104,7 @@ impl Control {
             quit: Cell::new(false),
             recalled: Cell::new(false),
             delayed: Cell::new(false),
+            watch: Watch::default(),
             shots: Cell::new(0),
             pin: Cell::new(None),
             pinned_ms: Cell::new(0),

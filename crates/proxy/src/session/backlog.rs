@@ -13,7 +13,7 @@ use crate::session::facts::routing::is_enough;
 use crate::worker::Worker;
 
 /// Whether more of a command will come, and all of it fits into one packet.
-fn will_be_whole(bytes: &[u8]) -> bool {
+pub(super) fn will_be_whole(bytes: &[u8]) -> bool {
     let header = bytes.first_chunk().map(|header| Header::parse(*header));
     header.is_some_and(|header| !header.continues()) && whole_front(bytes).is_none()
 }

@@ -12,9 +12,8 @@ use wire::frame::front;
 use wire::reply::Answer;
 
 use super::close::{close_at, close_here};
-use super::cx::Cx;
 use super::decided::Decided;
-use super::facts::asking::forget_warnings;
+use super::entry::BookEntry;
 use super::facts::causal::{awaited_for, has_to_see, is_bound_to};
 use super::facts::executions::send_parts;
 use super::io::Io;
@@ -28,184 +27,191 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::worker::Worker;
 
-impl Cx<'_> {
+impl Leg {
     /// Makes the statement of the command in the backlog one that the backend in use has, and names
     /// it in the command as that server does.
-    pub(super) async fn bring_statement(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        let Some(id) = statement_id(self.io.front()) else { return Ok(()) };
-        let hostgroup = self.leg.state.here;
-        let Some(prepared) = self.leg.state.prepared.as_ref().and_then(|all| all.get(id)) else {
-            for left in self.leg.links.left_as(&self.leg.state, id) {
-                self.leg.links.close_as(&self.entry.worker, left).await?;
+    pub(super) async fn bring_statement(
+        &mut self,
+        entry: &BookEntry,
+        kind: Kind,
+        decided: &mut Decided,
+    ) -> Result<(), Stop> {
+        let Some(id) = statement_id(self.flight.payload()) else { return Ok(()) };
+        let hostgroup = self.state.here;
+        let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
+            for left in self.links.left_as(&self.state, id) {
+                self.links.close_as(&entry.worker, left).await?;
             }
             return Ok(());
         };
         let (home, is_at_home, serial) = (prepared.home, prepared.is_at_home(), prepared.serial);
-        let came = prepared.at(self.leg.links.state()).map(|place| place.came);
+        let came = prepared.at(self.links.state()).map(|place| place.came);
         if kind == Kind::StmtReset && came.is_none() && (!is_at_home || hostgroup != home) {
             // Its cursor and its values are elsewhere, and end with the statement there.
-            if let Some(all) = self.leg.state.prepared.as_mut().filter(|_| is_at_home) {
+            if let Some(all) = self.state.prepared.as_mut().filter(|_| is_at_home) {
                 all.leave_home(id, home);
-                Box::pin(close_at(self.entry, &mut self.leg.state, &mut self.leg.links, home, serial))
-                    .await?;
+                Box::pin(close_at(entry, &mut self.state, &mut self.links, home, serial)).await?;
             }
-            return Err(self.reset_nothing(kind, id).await.into());
+            return Err(self.reset_nothing(kind, id));
         }
         // A value that was sent before is not there. A cursor ends with the next execution.
         if prepared.is_at_home() && hostgroup != home && (kind != Kind::StmtExecute || prepared.has_parts()) {
-            return Err(self.refuse_statement(kind, id).await.into());
+            return Err(refuse_statement(kind, id));
         }
-        let command = self.io.command(self.leg.state.identity.capabilities);
-        if command.is_some_and(|command| self.leg.state.lacks_types(self.leg.links.state(), command)) {
-            return Err(self.refuse_and_keep(kind, &ClientError::NeedReprepare).await.into());
+        let command = self.flight.command(self.state.identity.capabilities);
+        if command.is_some_and(|command| self.state.lacks_types(self.links.state(), command)) {
+            return Err(Stop::kept(ClientError::NeedReprepare));
         }
         let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();
         let reads_last =
             kind == Kind::StmtExecute && prepared.what.plan.effects.intersects(Effects::READS_LAST);
-        if is_of_no_use(&self.leg.state, &self.leg.links, id, prepared, (reads_last, has_parts)) {
-            Box::pin(close_here(self.entry, &mut self.leg.state, &mut self.leg.links, id)).await?;
+        if is_of_no_use(&self.state, &self.links, id, prepared, (reads_last, has_parts)) {
+            Box::pin(close_here(entry, &mut self.state, &mut self.links, id)).await?;
         }
-        let mut parts = self.leg.state.take_parts(kind, id);
-        let known_as = match self.statement_here(kind, id, has_parts).await? {
+        let mut parts = self.state.take_parts(kind, id);
+        let known_as = match self.statement_here(entry, kind, id, has_parts).await? {
             Ok(known_as) => known_as,
-            Err(why) => match Box::pin(self.go_without(kind, id, why, decided)).await {
+            Err(why) => match Box::pin(self.go_without(entry, kind, id, why, decided)).await {
                 Err(stop) if kind == Kind::SendLongData || matches!(stop, Stop::Elsewhere) => {
                     // Parts that came later are behind them.
-                    parts.append(&mut self.leg.state.take_parts(kind, id));
-                    self.leg.state.put_parts_back(id, parts);
+                    parts.append(&mut self.state.take_parts(kind, id));
+                    self.state.put_parts_back(id, parts);
                     return Err(stop);
                 }
                 here => here?,
             },
         };
         if !parts.is_empty() && kind != Kind::StmtReset {
-            Box::pin(send_parts(&self.entry.worker, self.leg, known_as, parts)).await?;
+            Box::pin(send_parts(&entry.worker, self, known_as, parts)).await?;
         }
-        let command = self.io.command(self.leg.state.identity.capabilities);
-        let patch =
-            command.map_or(Ok(None), |command| self.leg.links.patch(&self.leg.state, command, known_as));
+        let command = self.flight.command(self.state.identity.capabilities);
+        let patch = command.map_or(Ok(None), |command| self.links.patch(&self.state, command, known_as));
         if let Ok(patch) = patch {
-            tell_columns(self.io, self.leg, kind, id);
+            tell_columns(self, kind, id);
             decided.patch = patch;
             return Ok(());
         }
-        Err(self.refuse_here(kind, &ClientError::NoTypes { id }).await.into())
+        Err(Stop::refused(ClientError::NoTypes { id }))
     }
 
     /// The number of the statement at the backend in use, where it is, another session has left it,
     /// or it can be prepared.
     async fn statement_here(
         &mut self,
+        entry: &BookEntry,
         kind: Kind,
         id: u32,
         has_parts: bool,
     ) -> Result<Result<u32, NotPrepared>, Ending> {
-        let link = self.leg.links.state();
-        if let Some(known_as) = self.leg.state.prepared.as_ref().and_then(|all| all.get(id)?.id_at(link)) {
+        let link = self.links.state();
+        if let Some(known_as) = self.state.prepared.as_ref().and_then(|all| all.get(id)?.id_at(link)) {
             return Ok(Ok(known_as));
         }
         if !has_parts && kind != Kind::StmtFetch {
-            let command = self.io.command(self.leg.state.identity.capabilities);
-            let typed = command.map(|command| self.leg.state.typed_by(command)).unwrap_or_default();
-            if let Some(known_as) = self.leg.links.reuse_statement(&self.leg.state, id, &typed) {
+            let command = self.flight.command(self.state.identity.capabilities);
+            let typed = command.map(|command| self.state.typed_by(command)).unwrap_or_default();
+            if let Some(known_as) = self.links.reuse_statement(&self.state, id, &typed) {
                 return Ok(Ok(known_as));
             }
         }
-        Box::pin(prepare_again(self.entry, self.leg, id)).await
+        Box::pin(prepare_again(entry, self, id)).await
     }
 
     /// The statement of the command in the backlog could not be prepared at the backend in use. The
     /// number that it has where the command goes instead.
     async fn go_without(
         &mut self,
+        entry: &BookEntry,
         kind: Kind,
         id: u32,
         why: NotPrepared,
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
-        let home = self.leg.state.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
+        let home = self.state.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
         let may_go = |home: &u32| {
-            *home != self.leg.state.here
-                && may_run_elsewhere(&self.entry.worker, &self.leg.state, &self.leg.links, kind, decided)
+            *home != self.state.here
+                && may_run_elsewhere(&entry.worker, &self.state, &self.links, kind, decided)
         };
         let elsewhere = home.filter(may_go);
-        match why {
-            NotPrepared::Lost(error) => return Err(self.set_up_failed(kind, &error, decided).await),
+        Err(match why {
+            NotPrepared::Lost(error) => self.set_up_failed(error, decided),
             // What it cannot do there it can do where it was prepared.
-            _ if let Some(home) = elsewhere => return self.go_home(kind, id, home, decided).await,
-            NotPrepared::Changed if kind.answer() != Answer::None => {
-                self.refuse_and_keep(kind, &ClientError::NeedReprepare).await?;
-            }
+            _ if let Some(home) = elsewhere => return self.go_home(entry, kind, id, home, decided).await,
+            NotPrepared::Changed if kind.answer() != Answer::None => Stop::kept(ClientError::NeedReprepare),
+            // The client has not been refused anything.
             NotPrepared::Refused(_) if kind == Kind::SendLongData => {
-                self.drop_unanswered(None).await?;
-                if !self.leg.links.has_warnings() {
-                    // The client has not been refused anything.
-                    forget_warnings(self.entry, self.leg).await?;
-                }
+                Stop::Dropped { is_to_forget: !self.links.has_warnings() }
             }
-            NotPrepared::Refused(_) if kind == Kind::StmtFetch => self.refuse_fetch(id).await?,
+            NotPrepared::Refused(_) if kind == Kind::StmtFetch => self.refuse_fetch(id),
             NotPrepared::Refused(refusal) if kind.answer() != Answer::None => {
-                self.io.keep_types(&mut self.leg.state);
-                self.answer_here(kind, &refusal).await?;
-                self.leg.state.note_error(self.leg.links.state_mut());
+                let command = self.flight.command(self.state.identity.capabilities);
+                if let Some(command) = command {
+                    self.state.keep_types(command);
+                }
+                self.state.note_error(self.links.state_mut());
+                Stop::Told(refusal)
             }
-            _ => self.refuse_statement(kind, id).await?,
-        }
-        Err(Stop::Answered)
+            _ => refuse_statement(kind, id),
+        })
     }
 
     /// Brings the command in the backlog to the hostgroup where its statement was prepared; the
     /// number that this has there.
-    async fn go_home(&mut self, kind: Kind, id: u32, home: u32, decided: &mut Decided) -> Result<u32, Stop> {
-        if let Err(why) = self.go_to(home, Full::TryAgain).await? {
-            return Err(self.unreached(why, decided).await);
+    async fn go_home(
+        &mut self,
+        entry: &BookEntry,
+        kind: Kind,
+        id: u32,
+        home: u32,
+        decided: &mut Decided,
+    ) -> Result<u32, Stop> {
+        if let Err(why) = self.go_to(entry, home, Full::TryAgain).await? {
+            return Err(self.unreached(why, decided));
         }
         *decided = Decided::plainly_to(home).with_orders_of(decided);
         // The connection may be another one than that over which it was prepared.
-        match self.statement_here(kind, id, true).await? {
+        match self.statement_here(entry, kind, id, true).await? {
             Ok(here) => Ok(here),
-            Err(why) => Box::pin(self.go_without(kind, id, why, decided)).await,
+            Err(why) => Box::pin(self.go_without(entry, kind, id, why, decided)).await,
         }
     }
 
     /// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is
     /// nothing to reset, and to prepare the statement would take away the warnings that the client
     /// may ask for.
-    async fn reset_nothing(&mut self, kind: Kind, id: u32) -> Result<(), Ending> {
-        drop(self.leg.state.take_parts(kind, id));
-        self.answer_here(kind, &ok(self.leg.state.identity.capabilities, self.leg.state.status)).await?;
-        self.leg.links.note_ran(&mut self.leg.state);
-        self.leg.state.last.counted.changed = 0;
-        self.leg.state.last.hide_changed();
-        Ok(())
+    fn reset_nothing(&mut self, kind: Kind, id: u32) -> Stop {
+        drop(self.state.take_parts(kind, id));
+        self.links.note_ran(&mut self.state);
+        self.state.last.counted.changed = 0;
+        self.state.last.hide_changed();
+        Stop::Told(ok(self.state.identity.capabilities, self.state.status))
     }
 
     /// Answers a `COM_STMT_FETCH` of a statement that the backend in use does not have, and cannot
     /// prepare now: it has no cursor there.
-    async fn refuse_fetch(&mut self, id: u32) -> Result<(), Ending> {
-        let is_mariadb = self.leg.links.is_mariadb();
+    fn refuse_fetch(&mut self, id: u32) -> Stop {
+        let is_mariadb = self.links.is_mariadb();
         let error = ClientError::NoCursor { id, is_mariadb }.to_packet(1, Capabilities::PROTOCOL_41);
-        self.answer_here(Kind::StmtFetch, front(&error)).await?;
-        self.leg.state.note_error(self.leg.links.state_mut());
-        self.leg.state.note_failed(Some(&error));
-        self.leg.links.release_error(&mut self.leg.state);
-        Ok(())
+        self.state.note_error(self.links.state_mut());
+        self.state.note_failed(Some(&error));
+        self.links.release_error(&mut self.state);
+        Stop::Told(front(&error).to_vec())
     }
+}
 
-    /// Answers the command in the backlog: the statement is not there any more. A client that
-    /// executes it prepares it again.
-    async fn refuse_statement(&mut self, kind: Kind, id: u32) -> Result<(), Ending> {
-        match kind {
-            Kind::StmtExecute => self.refuse_and_keep(kind, &ClientError::NeedReprepare).await,
-            _ => self.refuse_here(kind, &ClientError::UnknownStatement { id }).await,
-        }
+/// Answers a command: the statement is not there any more. A client that executes it prepares it
+/// again.
+fn refuse_statement(kind: Kind, id: u32) -> Stop {
+    match kind {
+        Kind::StmtExecute => Stop::kept(ClientError::NeedReprepare),
+        _ => Stop::refused(ClientError::UnknownStatement { id }),
     }
 }
 
 /// An execution of this statement is about to be sent: if it has other columns there than the
 /// client knows, the answer says so.
-fn tell_columns(io: &Io, leg: &mut Leg, kind: Kind, id: u32) {
-    let (caps, cursor) = (leg.state.identity.capabilities, opens_cursor(io.front()));
+fn tell_columns(leg: &mut Leg, kind: Kind, id: u32) {
+    let (caps, cursor) = (leg.state.identity.capabilities, opens_cursor(leg.flight.payload()));
     let prepared = leg.state.prepared.as_ref().and_then(|all| all.get(id));
     let prepared = prepared.filter(|prepared| prepared.has_other_columns_at(leg.links.state()));
     if kind == Kind::StmtExecute

@@ -145,7 +145,8 @@ impl Cx<'_> {
             };
             let deadline = begun + Duration::from_millis(asked.how.policy.timeout_ms.into());
             self.release_to_wait();
-            show_waiting(self.entry, self.io, &self.leg.state, &self.leg.flight);
+            let command = self.io.command(self.leg.state.identity.capabilities);
+            show_waiting(self.entry, &self.leg.state, &self.leg.flight, command);
             let others =
                 await_others(self.entry, self.io, &self.leg.state, (waiter, asked.row), since_us, deadline);
             let (landed, miss) = others.await?;

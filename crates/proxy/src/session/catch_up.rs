@@ -18,14 +18,14 @@ use session::link::Loss;
 use sql::shape::Effects;
 use tokio::time::{Instant, sleep, timeout_at};
 use upstream::Target;
-use wire::command::Kind;
 
-use super::cx::Cx;
 use super::decided::Decided;
+use super::entry::BookEntry;
 use super::facts::causal::is_bound_to;
-use super::facts::orders::while_waiting;
+use super::facts::orders::while_wanted;
 use super::facts::sharing::leave_backend;
 use super::facts::shown::show_waiting;
+use super::leg::Leg;
 use super::links::Links;
 use super::state::SessionState;
 use super::stop::Stop;
@@ -62,132 +62,146 @@ fn look(worker: &Worker, hostgroup: u32, fresh: &Fresh) -> Look {
 /// How a statement has to wait.
 #[derive(Debug)]
 struct Patience {
-    kind: Kind,
     fresh: Fresh,
     hostgroup: u32,
     limit: Duration,
     end: Instant,
 }
 
-impl Cx<'_> {
+impl Leg {
     /// Gets to a server that has what must be seen: where no reader of a pair has, its writer does
     /// the command; servers of others are waited for.
     pub(super) async fn reach_caught_up(
         &mut self,
-        kind: Kind,
+        entry: &BookEntry,
         fresh: Fresh,
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
-        let counts = &self.entry.worker.counts;
+        let counts = &entry.worker.counts;
         if fresh.gtid.is_some() {
             counts.note(Counter::GtidConsistent);
         }
         if fresh.max_lag.is_some() {
             counts.note(Counter::LagLimited);
-            let skipped = fresh.skipped(&self.entry.worker.shared, decided.hostgroup());
+            let skipped = fresh.skipped(&entry.worker.shared, decided.hostgroup());
             counts.add(Counter::LagSkipped, skipped.try_into().unwrap_or(u64::MAX));
         }
-        let reached = self.find_caught_up(kind, fresh, decided).await?;
-        if let Some(backend) = self.leg.links.in_use.as_ref().filter(|_| fresh.gtid.is_some()) {
+        let reached = self.find_caught_up(entry, fresh, decided).await?;
+        if let Some(backend) = self.links.in_use.as_ref().filter(|_| fresh.gtid.is_some()) {
             backend.connection().note_synced();
         }
         Ok(reached)
     }
 
     /// The same, uncounted.
-    async fn find_caught_up(&mut self, kind: Kind, fresh: Fresh, decided: &mut Decided) -> Result<u32, Stop> {
+    async fn find_caught_up(
+        &mut self,
+        entry: &BookEntry,
+        fresh: Fresh,
+        decided: &mut Decided,
+    ) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup();
-        let settings = self.entry.worker.settings();
+        let settings = entry.worker.settings();
         if settings.is_writer(hostgroup) {
-            return self.reach(decided).await;
+            return self.reach(entry, decided).await;
         }
         let limit = settings.variables.connect_timeout_server_max;
-        let patience = Patience { kind, fresh, hostgroup, limit, end: Instant::now() + limit };
-        let is_bound = is_bound_to(&self.leg.state, &self.leg.links, hostgroup);
-        let writer =
-            self.entry.worker.routing.borrow().routes().pairs.writer(hostgroup).filter(|_| !is_bound);
+        let patience = Patience { fresh, hostgroup, limit, end: Instant::now() + limit };
+        let is_bound = is_bound_to(&self.state, &self.links, hostgroup);
+        let writer = entry.worker.routing.borrow().routes().pairs.writer(hostgroup).filter(|_| !is_bound);
         // Who is bound needs only the server that it has.
-        let first = if is_bound { Look::CaughtUp } else { look(&self.entry.worker, hostgroup, &fresh) };
+        let first = if is_bound { Look::CaughtUp } else { look(&entry.worker, hostgroup, &fresh) };
         match (first, writer) {
             (Look::CaughtUp, _) | (Look::NoServer, None) => {}
-            (_, Some(writer)) => return self.leave_to(writer, decided).await,
+            (_, Some(writer)) => return self.leave_to(entry, writer, decided).await,
             (Look::Behind, None) => {
                 let is_over = |worker: &Worker| look(worker, hostgroup, &fresh) != Look::Behind;
-                self.wait_to_catch_up(&patience, is_over).await?;
+                self.wait_to_catch_up(entry, &patience, is_over).await?;
             }
         }
-        let reached = self.reach_one_with(fresh, decided).await?;
-        let Some((server, peer)) = self.leg.links.server_at(reached, hostgroup) else { return Ok(reached) };
+        let reached = self.reach_one_with(entry, fresh, decided).await?;
+        let Some((server, peer)) = self.links.server_at(reached, hostgroup) else { return Ok(reached) };
         let has = |worker: &Worker| fresh.is_at_peer(&worker.shared, &server, peer);
         match writer {
-            _ if has(&self.entry.worker) => Ok(reached),
-            Some(writer) => self.leave_to(writer, decided).await,
-            None => self.wait_to_catch_up(&patience, has).await.map(|()| reached),
+            _ if has(&entry.worker) => Ok(reached),
+            Some(writer) => self.leave_to(entry, writer, decided).await,
+            None => self.wait_to_catch_up(entry, &patience, has).await.map(|()| reached),
         }
     }
 
     /// Gets to a server of the command's hostgroup: one of those that come first, if there is one
     /// with room. For that the session gives up its connection to another one, if it loses nothing
     /// with it.
-    async fn reach_one_with(&mut self, fresh: Fresh, decided: &mut Decided) -> Result<u32, Stop> {
+    async fn reach_one_with(
+        &mut self,
+        entry: &BookEntry,
+        fresh: Fresh,
+        decided: &mut Decided,
+    ) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup();
-        let replicas_from = self.entry.worker.settings().variables.aurora_max_lag_ms_only_read_from_replicas;
-        let wanted = Wanted::new(fresh, &self.entry.worker.shared, hostgroup, replicas_from);
-        let reached = self.reach_wanting(wanted, decided).await?;
-        let Some((server, peer)) = self.leg.links.server_at(reached, hostgroup) else { return Ok(reached) };
-        let shared = &self.entry.worker.shared;
+        let replicas_from = entry.worker.settings().variables.aurora_max_lag_ms_only_read_from_replicas;
+        let wanted = Wanted::new(fresh, &entry.worker.shared, hostgroup, replicas_from);
+        let reached = self.reach_wanting(entry, wanted, decided).await?;
+        let Some((server, peer)) = self.links.server_at(reached, hostgroup) else { return Ok(reached) };
+        let shared = &entry.worker.shared;
         let is_first = wanted.is_first(shared, &server) && fresh.is_at_peer(shared, &server, peer);
-        let is_elsewhere = look(&self.entry.worker, hostgroup, &fresh) == Look::CaughtUp;
-        if is_first || !is_elsewhere || self.leg.links.loss(&self.leg.state) != Loss::Nothing {
+        let is_elsewhere = look(&entry.worker, hostgroup, &fresh) == Look::CaughtUp;
+        if is_first || !is_elsewhere || self.links.loss(&self.state) != Loss::Nothing {
             return Ok(reached);
         }
-        leave_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
-        self.reach_wanting(wanted, decided).await
+        leave_backend(entry, &mut self.state, &mut self.links);
+        self.reach_wanting(entry, wanted, decided).await
     }
 
     /// Gets to where the command goes; among servers to choose from, those that have what it wants
     /// come first.
-    async fn reach_wanting(&mut self, wanted: Wanted, decided: &mut Decided) -> Result<u32, Stop> {
-        self.leg.flight.begin().wanted = Some(Box::new(wanted));
-        let reached = self.reach(decided).await;
-        self.leg.flight.begin().wanted = None;
+    async fn reach_wanting(
+        &mut self,
+        entry: &BookEntry,
+        wanted: Wanted,
+        decided: &mut Decided,
+    ) -> Result<u32, Stop> {
+        self.flight.begin().wanted = Some(Box::new(wanted));
+        let reached = self.reach(entry, decided).await;
+        self.flight.begin().wanted = None;
         reached
     }
 
     /// The writer of the pair does it.
-    pub(super) async fn leave_to(&mut self, writer: u32, decided: &mut Decided) -> Result<u32, Stop> {
+    pub(super) async fn leave_to(
+        &mut self,
+        entry: &BookEntry,
+        writer: u32,
+        decided: &mut Decided,
+    ) -> Result<u32, Stop> {
         decided.redirect(writer);
-        self.reach(decided).await
+        self.reach(entry, decided).await
     }
 
     /// Waits until `is_over`. If that is in vain, the client is told so.
     async fn wait_to_catch_up(
         &mut self,
+        entry: &BookEntry,
         patience: &Patience,
         is_over: impl Fn(&Worker) -> bool,
     ) -> Result<(), Stop> {
-        let Patience { kind, fresh, hostgroup, limit, end } = patience;
+        let Patience { fresh, hostgroup, limit, end } = patience;
         let begun = Instant::now();
-        show_waiting(self.entry, self.io, &self.leg.state, &self.leg.flight);
-        let worker = Rc::clone(&self.entry.worker);
+        let command = self.flight.command(self.state.identity.capabilities);
+        show_waiting(entry, &self.state, &self.flight, command);
+        let worker = Rc::clone(&entry.worker);
         let over = async {
             while !is_over(&worker) {
                 sleep(LOOK).await;
             }
         };
         let over = pin!(timeout_at(*end, over));
-        let waited = while_waiting(
-            &self.entry.control,
-            &mut self.io.client,
-            self.leg.state.identity.capabilities,
-            over,
-        )
-        .await?;
-        self.entry.end_running(&self.leg.links);
+        let waited = while_wanted(&entry.control, self.state.identity.capabilities, over).await?;
+        entry.end_running(&self.links);
         if fresh.max_lag.is_some() {
             let waited = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-            self.entry.worker.counts.note(Counter::LagDelayed);
-            self.entry.worker.counts.add(Counter::LagMicroseconds, waited);
+            entry.worker.counts.note(Counter::LagDelayed);
+            entry.worker.counts.add(Counter::LagMicroseconds, waited);
         }
         let error = match waited {
             Some(Ok(())) => return Ok(()),
@@ -197,7 +211,7 @@ impl Cx<'_> {
             }
             None => ClientError::Interrupted,
         };
-        Err(self.refuse_here(*kind, &error).await.into())
+        Err(Stop::refused(error))
     }
 }
 

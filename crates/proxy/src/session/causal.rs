@@ -14,12 +14,13 @@ use session::causal::question::Reply;
 use wire::command::Kind;
 
 use super::awaited::{Awaited, Known};
-use super::cx::Cx;
 use super::decided::{Decided, Next};
+use super::entry::BookEntry;
 use super::facts::causal::{awaited, is_bound_to, known, note_application, writer_for};
 use super::facts::commands::may_ask_ahead;
 use super::facts::leases::{clean_up_behind, lose_backend};
 use super::facts::orders::killed_here;
+use super::leg::Leg;
 use super::links::Links;
 use super::state::SessionState;
 use super::stop::Stop;
@@ -34,59 +35,61 @@ const CAUSAL_SCOPE: &[u8] = b"causal_scope";
 /// Bytes of the longest name there: what fits behind a length of one byte.
 const ATTRIBUTE_BYTES_MAX: usize = 250;
 
-impl Cx<'_> {
+impl Leg {
     /// Gets to a server that has what the command in the backlog must see: what `fresh` says, and
     /// acknowledged writes.
     pub(super) async fn reach_seeing(
         &mut self,
+        entry: &BookEntry,
         kind: Kind,
         fresh: Option<Fresh>,
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
-        note_application(&self.entry.worker, &mut self.leg.state, &self.leg.links, decided);
+        note_application(&entry.worker, &mut self.state, &self.links, decided);
         let reached = match fresh {
-            Some(fresh) => self.reach_caught_up(kind, fresh, decided).await?,
-            None => self.reach_reader(decided).await?,
+            Some(fresh) => self.reach_caught_up(entry, fresh, decided).await?,
+            None => self.reach_reader(entry, decided).await?,
         };
-        self.see_awaited(kind, decided, reached).await
+        self.see_awaited(entry, kind, decided, reached).await
     }
 
     /// Has the server that the command in the backlog has `reached`, or the writer, show what the
     /// command must see. A read that may be sent with the question is set up first.
     pub(super) async fn see_awaited(
         &mut self,
+        entry: &BookEntry,
         kind: Kind,
         decided: &mut Decided,
         reached: u32,
     ) -> Result<u32, Stop> {
-        let Some(awaited) = awaited(&self.entry.worker, &self.leg.state, &self.leg.links, decided)
+        let Some(awaited) = awaited(&entry.worker, &self.state, &self.links, decided)
             .filter(|_| reached == decided.hostgroup())
         else {
             return Ok(reached);
         };
-        if known(&self.entry.worker, &self.leg.state, &self.leg.links, &awaited) == Known::Has {
+        if known(&entry.worker, &self.state, &self.links, &awaited) == Known::Has {
             return Ok(reached);
         }
-        if may_ask_ahead(&self.entry.worker, self.io, &self.leg.state, &self.leg.links, kind, decided) {
+        if may_ask_ahead(&entry.worker, self, kind, decided) {
             decided.next = Next::Ask;
             return Ok(reached);
         }
-        let wait = self.entry.worker.settings().causal.wait;
-        let reply = self.ask_reader(kind, &awaited, wait, decided).await?;
-        self.follow_answer(kind, reply, &awaited, decided).await
+        let wait = entry.worker.settings().causal.wait;
+        let reply = self.ask_reader(entry, &awaited, wait, decided).await?;
+        self.follow_answer(entry, reply, &awaited, decided).await
     }
 
     /// Gets to a server of the command's hostgroup, or to the writer if that has none that sessions
     /// get at the moment.
-    async fn reach_reader(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
+    async fn reach_reader(&mut self, entry: &BookEntry, decided: &mut Decided) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup();
-        match writer_for(&self.entry.worker, &self.leg.state, &self.leg.links, decided)
-            .filter(|_| !is_bound_to(&self.leg.state, &self.leg.links, hostgroup))
+        match writer_for(&entry.worker, &self.state, &self.links, decided)
+            .filter(|_| !is_bound_to(&self.state, &self.links, hostgroup))
         {
-            Some(writer) if self.entry.worker.shared.upstream.pool.is_any(hostgroup, |_| true).is_none() => {
-                self.leave_to(writer, decided).await
+            Some(writer) if entry.worker.shared.upstream.pool.is_any(hostgroup, |_| true).is_none() => {
+                self.leave_to(entry, writer, decided).await
             }
-            _ => self.reach(decided).await,
+            _ => self.reach(entry, decided).await,
         }
     }
 
@@ -94,13 +97,13 @@ impl Cx<'_> {
     /// to the writer if that server lacks what the command must see.
     pub(super) async fn follow_answer(
         &mut self,
-        kind: Kind,
+        entry: &BookEntry,
         reply: Reply,
         awaited: &Awaited,
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
-        self.end_if_killed(kind).await?;
-        self.entry.worker.counts.note(match reply {
+        self.end_if_killed(entry)?;
+        entry.worker.counts.note(match reply {
             Reply::Had => Counter::CausalHad,
             Reply::Waited => Counter::CausalWaited,
             Reply::Lacks => Counter::CausalLacked,
@@ -109,28 +112,28 @@ impl Cx<'_> {
         if reply != Reply::Lacks {
             return Ok(hostgroup);
         }
-        if is_bound_to(&self.leg.state, &self.leg.links, hostgroup) {
-            let limit = self.entry.worker.settings().causal.wait;
+        if is_bound_to(&self.state, &self.links, hostgroup) {
+            let limit = entry.worker.settings().causal.wait;
             let why = "the server to which the session is bound lacks writes that it must see";
             let error = ClientError::no_backend(hostgroup, limit, &why);
-            return Err(self.refuse_here(kind, &error).await.into());
+            return Err(Stop::refused(error));
         }
-        let reached = self.leave_to(writer, decided).await?;
-        self.replace_lost(kind, awaited, decided).await?;
+        let reached = self.leave_to(entry, writer, decided).await?;
+        self.replace_lost(entry, awaited, decided).await?;
         Ok(reached)
     }
 
     /// Ends the statement if it was killed while its server was asked. Where the read runs at that
     /// server already, the connection is given up.
-    pub(super) async fn end_if_killed(&mut self, kind: Kind) -> Result<(), Stop> {
-        if !killed_here(&self.entry.control, self.leg.state.identity.capabilities, true)? {
+    pub(super) fn end_if_killed(&mut self, entry: &BookEntry) -> Result<(), Stop> {
+        if !killed_here(&entry.control, self.state.identity.capabilities, true)? {
             return Ok(());
         }
-        if self.leg.links.is_awaited() {
-            clean_up_behind(self.entry, &self.leg.state, &mut self.leg.links);
-            lose_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
+        if self.links.is_awaited() {
+            clean_up_behind(entry, &self.state, &mut self.links);
+            lose_backend(entry, &mut self.state, &mut self.links);
         }
-        Err(self.refuse_here(kind, &ClientError::Interrupted).await.into())
+        Err(Stop::refused(ClientError::Interrupted))
     }
 }
 

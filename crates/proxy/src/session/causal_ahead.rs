@@ -16,7 +16,6 @@ use wire::frame::MessageScanner;
 
 use super::awaited::{Awaited, Known};
 use super::close::close_here;
-use super::cx::Cx;
 use super::decided::{Decided, Next};
 use super::entry::BookEntry;
 use super::facts::asking::{NoAnswer, give_up_unanswered, over_connection};
@@ -24,7 +23,7 @@ use super::facts::causal::{awaited, known, note_answer, question_for};
 use super::facts::commands::may_ask_ahead;
 use super::facts::leases::{clean_up_behind, lose_backend};
 use super::facts::records::note_internal;
-use super::io::Io;
+use super::flight::Flight;
 use super::leg::Leg;
 use super::state::SessionState;
 use super::state::prepared::Prepared;
@@ -32,13 +31,18 @@ use super::stop::Stop;
 use crate::ending::Ending;
 use crate::limits::{BEHIND_SETUP_MAX, CAUSAL_DROP_MIN};
 
-impl Cx<'_> {
+impl Leg {
     /// Has the server of the connection in use, or the writer, show what the command in the backlog
     /// must see. The connection is set up for the command, which is sent with the question.
-    pub(super) async fn ask_ahead(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
+    pub(super) async fn ask_ahead(
+        &mut self,
+        entry: &BookEntry,
+        kind: Kind,
+        decided: &mut Decided,
+    ) -> Result<(), Stop> {
         decided.next = Next::SetUp;
         let hostgroup = decided.hostgroup();
-        match self.see_ahead(kind, decided).await {
+        match self.see_ahead(entry, kind, decided).await {
             Ok(reached) if reached == hostgroup => Ok(()),
             Ok(_) | Err(Stop::Elsewhere) => Err(Stop::Redirected),
             Err(stop) => Err(stop),
@@ -46,45 +50,50 @@ impl Cx<'_> {
     }
 
     /// The same; the hostgroup of the server.
-    async fn see_ahead(&mut self, kind: Kind, decided: &mut Decided) -> Result<u32, Stop> {
-        let Some(awaited) = awaited(&self.entry.worker, &self.leg.state, &self.leg.links, decided) else {
+    async fn see_ahead(&mut self, entry: &BookEntry, kind: Kind, decided: &mut Decided) -> Result<u32, Stop> {
+        let Some(awaited) = awaited(&entry.worker, &self.state, &self.links, decided) else {
             return Ok(decided.hostgroup());
         };
-        if known(&self.entry.worker, &self.leg.state, &self.leg.links, &awaited) == Known::Has {
+        if known(&entry.worker, &self.state, &self.links, &awaited) == Known::Has {
             return Ok(decided.hostgroup());
         }
-        let (begun, wait) = (Instant::now(), self.entry.worker.settings().causal.wait);
+        let (begun, wait) = (Instant::now(), entry.worker.settings().causal.wait);
         let mut answer = None;
-        if may_ask_ahead(&self.entry.worker, self.io, &self.leg.state, &self.leg.links, kind, decided) {
-            answer = Some(self.send_with_question(kind, &awaited, decided).await?);
+        if may_ask_ahead(&entry.worker, self, kind, decided) {
+            answer = Some(self.send_with_question(entry, kind, &awaited, decided).await?);
         }
         if let Some(yes) = answer.filter(|answer| *answer != Reply::Lacks) {
-            return self.follow_answer(kind, yes, &awaited, decided).await;
+            return self.follow_answer(entry, yes, &awaited, decided).await;
         }
-        self.close_unsent(kind, decided).await?;
-        self.end_if_killed(kind).await?;
+        self.close_unsent(entry, kind, decided).await?;
+        self.end_if_killed(entry)?;
         let left = wait.saturating_sub(begun.elapsed());
         let answer = match answer {
             Some(no) if left.is_zero() => no,
-            _ => self.ask_reader(kind, &awaited, left, decided).await?,
+            _ => self.ask_reader(entry, &awaited, left, decided).await?,
         };
-        let reached = self.follow_answer(kind, answer, &awaited, decided).await?;
+        let reached = self.follow_answer(entry, answer, &awaited, decided).await?;
         if answer != Reply::Lacks && kind == Kind::StmtExecute {
-            self.bring_statement(kind, decided).await?;
+            self.bring_statement(entry, kind, decided).await?;
         }
         Ok(reached)
     }
 
     /// The execution in the backlog is not for the reader for which it was set up: its statement is
     /// closed there.
-    async fn close_unsent(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Ending> {
+    async fn close_unsent(
+        &mut self,
+        entry: &BookEntry,
+        kind: Kind,
+        decided: &mut Decided,
+    ) -> Result<(), Ending> {
         if kind != Kind::StmtExecute {
             return Ok(());
         }
         decided.patch = None;
-        self.leg.flight.begin().taps.set_columns(None);
-        match statement_id(self.io.front()) {
-            Some(id) => close_here(self.entry, &mut self.leg.state, &mut self.leg.links, id).await,
+        self.flight.begin().taps.set_columns(None);
+        match statement_id(self.flight.payload()) {
+            Some(id) => close_here(entry, &mut self.state, &mut self.links, id).await,
             None => Ok(()),
         }
     }
@@ -93,42 +102,43 @@ impl Cx<'_> {
     /// see. After a yes, the connection is one whose command was sent.
     async fn send_with_question(
         &mut self,
+        entry: &BookEntry,
         kind: Kind,
         awaited: &Awaited,
         decided: &mut Decided,
     ) -> Result<Reply, Stop> {
-        let Some(question) = question_for(&self.leg.state, &self.leg.links, awaited, Duration::ZERO) else {
+        let Some(question) = question_for(&self.state, &self.links, awaited, Duration::ZERO) else {
             return Ok(Reply::Lacks);
         };
-        let wait = self.entry.worker.settings().causal.wait;
-        let limit = self.entry.worker.limit_of_answer(wait);
-        let capabilities = self.leg.state.identity.capabilities;
+        let wait = entry.worker.settings().causal.wait;
+        let limit = entry.worker.limit_of_answer(wait);
+        let capabilities = self.state.identity.capabilities;
         let command = match &decided.patch {
-            Some(patch) => patch.applied(&self.io.backlog),
-            None => self.io.backlog.clone(),
+            Some(patch) => patch.applied(&self.flight.front),
+            None => self.flight.front.clone(),
         };
-        let stops = self.leg.state.gtids.is_some();
+        let stops = self.state.gtids.is_some();
         let behind = (&command[..], kind.answer(), stops);
         let begun = Instant::now();
-        let asked = over_connection(self.entry, self.leg, limit, async |worker, link| {
+        let asked = over_connection(entry, self, limit, async |worker, link| {
             ask_in_front(worker, link, capabilities, &question.query, behind).await
         });
         let answer = match asked.await? {
             Ok(reply) => {
-                note_internal(&self.entry.worker, &mut self.leg.state, &mut self.leg.links, &reply);
-                note_answer(&self.entry.worker, &self.leg.state, &self.leg.links, awaited, &question, &reply)
+                note_internal(&entry.worker, &mut self.state, &mut self.links, &reply);
+                note_answer(&entry.worker, &self.state, &self.links, awaited, &question, &reply)
             }
             Err(why) => {
-                let error = give_up_unanswered(self.entry, self.leg, why)?;
-                if self.leg.flight.internal_lost {
-                    return Err(self.set_up_failed(kind, &error, decided).await);
+                let error = give_up_unanswered(entry, self, why)?;
+                if self.flight.internal_lost {
+                    return Err(self.set_up_failed(error, decided));
                 }
                 return Ok(Reply::Lacks);
             }
         };
         if answer == Reply::Lacks {
             let left = wait.min(limit).saturating_sub(begun.elapsed());
-            drop_read(self.entry, self.leg, left.max(CAUSAL_DROP_MIN)).await?;
+            drop_read(entry, self, left.max(CAUSAL_DROP_MIN)).await?;
         }
         Ok(answer)
     }
@@ -148,10 +158,10 @@ async fn drop_read(entry: &BookEntry, leg: &mut Leg, limit: Duration) -> Result<
     Ok(())
 }
 
-impl Io {
-    /// Whether the backlog is one whole command, which is short and all that its server needs.
+impl Flight {
+    /// Whether the client has sent one whole command, which is short and all that its server needs.
     pub(super) fn is_one_command(&self, state: &SessionState, kind: Kind) -> bool {
-        let front = self.front();
+        let front = self.payload();
         let is_complete = match kind {
             Kind::Query => true,
             Kind::StmtExecute => {
@@ -161,7 +171,7 @@ impl Io {
             }
             _ => false,
         };
-        let backlog = &self.backlog;
+        let backlog = &self.front;
         let ends_it =
             || MessageScanner::new(0).scan(backlog).is_ok_and(|scan| scan.done && scan.len == backlog.len());
         is_complete && backlog.len() <= BEHIND_SETUP_MAX && ends_it()

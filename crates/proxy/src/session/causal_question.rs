@@ -10,15 +10,16 @@ use session::causal::question::Reply;
 use session::causal::{lost, untold};
 use tokio::time::Instant;
 use upstream::query;
-use wire::command::Kind;
 use wire::reply::Answer;
 
 use super::awaited::Awaited;
 use super::cx::Cx;
 use super::decided::Decided;
+use super::entry::BookEntry;
 use super::facts::asking::{ask_besides, ask_server, internal_query_within, packet_of};
 use super::facts::causal::{is_bound_to, note_answer, question_for};
 use super::facts::replies::flush_client;
+use super::leg::Leg;
 use super::links::Links;
 use super::state::SessionState;
 use super::stop::Stop;
@@ -29,36 +30,6 @@ use crate::limits::CAUSAL_ANSWER_MAX;
 use crate::worker::Worker;
 
 impl Cx<'_> {
-    /// Asks the server of the connection in use, which waits as long as this. One that does not
-    /// answer in time lacks them, and the connection is given up.
-    pub(super) async fn ask_reader(
-        &mut self,
-        kind: Kind,
-        awaited: &Awaited,
-        wait: Duration,
-        decided: &mut Decided,
-    ) -> Result<Reply, Stop> {
-        let wait = wait.min(self.entry.worker.settings().variables.connect_timeout_server_max / 2);
-        let Some(question) = question_for(&self.leg.state, &self.leg.links, awaited, wait) else {
-            return Ok(Reply::Lacks);
-        };
-        let is_bound = is_bound_to(&self.leg.state, &self.leg.links, decided.hostgroup());
-        match internal_query_within(
-            self.entry,
-            self.leg,
-            self.entry.worker.limit_of_answer(wait),
-            std::slice::from_ref(&question.query),
-        )
-        .await?
-        {
-            Ok(replies) => Ok(replies.first().map_or(Reply::Lacks, |reply| {
-                note_answer(&self.entry.worker, &self.leg.state, &self.leg.links, awaited, &question, reply)
-            })),
-            Err(_) if !is_bound && !self.leg.flight.begin().internal_lost => Ok(Reply::Lacks),
-            Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
-        }
-    }
-
     /// Asks for the transaction that the reply has hidden, and tells the client the end of that.
     pub(super) async fn ask_what_was_written(&mut self) -> Result<(), Ending> {
         let Some(end) = self.leg.state.gtids.as_mut().and_then(|gtids| gtids.untold.take()) else {
@@ -85,40 +56,73 @@ impl Cx<'_> {
         sent.map_err(|_| Ending::ClientLeft)?;
         flush_client(self.entry, self.io, &mut self.leg.state, &mut self.leg.links).await
     }
+}
+
+impl Leg {
+    /// Asks the server of the connection in use, which waits as long as this. One that does not
+    /// answer in time lacks them, and the connection is given up.
+    pub(super) async fn ask_reader(
+        &mut self,
+        entry: &BookEntry,
+        awaited: &Awaited,
+        wait: Duration,
+        decided: &mut Decided,
+    ) -> Result<Reply, Stop> {
+        let wait = wait.min(entry.worker.settings().variables.connect_timeout_server_max / 2);
+        let Some(question) = question_for(&self.state, &self.links, awaited, wait) else {
+            return Ok(Reply::Lacks);
+        };
+        let is_bound = is_bound_to(&self.state, &self.links, decided.hostgroup());
+        match internal_query_within(
+            entry,
+            self,
+            entry.worker.limit_of_answer(wait),
+            std::slice::from_ref(&question.query),
+        )
+        .await?
+        {
+            Ok(replies) => Ok(replies.first().map_or(Reply::Lacks, |reply| {
+                note_answer(&entry.worker, &self.state, &self.links, awaited, &question, reply)
+            })),
+            Err(_) if !is_bound && !self.flight.begin().internal_lost => Ok(Reply::Lacks),
+            Err(error) => Err(self.set_up_failed(error, decided)),
+        }
+    }
 
     /// Replaces tokens that the writer, which the command has got to, does not have, by what it
     /// has: a new primary had never got them, and no replica will. With several writers that may
     /// not be so, nor with one that is down.
     pub(super) async fn replace_lost(
         &mut self,
-        kind: Kind,
+        entry: &BookEntry,
         awaited: &Awaited,
         decided: &mut Decided,
     ) -> Result<(), Stop> {
-        if self.entry.worker.shared.upstream.pool.configured(awaited.writer) != 1 {
+        if entry.worker.shared.upstream.pool.configured(awaited.writer) != 1 {
             return Ok(());
         }
-        let Some((machine, opened, is_mariadb)) = self.leg.links.asked_server() else { return Ok(()) };
-        let applied = &self.entry.worker.shared.causal.applied;
+        let Some((machine, opened, is_mariadb)) = self.links.asked_server() else { return Ok(()) };
+        let applied = &entry.worker.shared.causal.applied;
         let tokens = lost::of_kind(&awaited.tokens, is_mariadb);
         if applied.has(&machine, opened, tokens.iter()) {
             return Ok(());
         }
         let asked = Instant::now().into_std();
-        let row = self.ask_writer(kind, &lost::question(&tokens, is_mariadb), decided).await?;
+        let row = self.ask_writer(entry, &lost::question(&tokens, is_mariadb), decided).await?;
         let Some(row) = row else { return Ok(()) };
         let Some(lacked) = lost::lacked(&tokens, is_mariadb, &row) else { return Ok(()) };
         let had: Highest = tokens.iter().filter(|token| !lacked.contains(token)).copied().collect();
         if !had.is_empty() {
-            self.entry.worker.shared.causal.applied.prove(&machine, opened, asked, &had);
+            entry.worker.shared.causal.applied.prove(&machine, opened, asked, &had);
         }
         if lacked.is_empty() {
             return Ok(());
         }
-        let row = if is_mariadb { Some(row) } else { self.ask_writer(kind, lost::EXECUTED, decided).await? };
+        let row =
+            if is_mariadb { Some(row) } else { self.ask_writer(entry, lost::EXECUTED, decided).await? };
         for token in &lacked {
             if let Some(left) = row.as_deref().and_then(|row| lost::left(token, row)) {
-                self.entry.worker.note_lost(&self.leg.state, awaited.writer, token, left);
+                entry.worker.note_lost(&self.state, awaited.writer, token, left);
             }
         }
         Ok(())
@@ -127,14 +131,14 @@ impl Cx<'_> {
     /// Asks the server of the connection in use for one row; nothing if it has none for that.
     async fn ask_writer(
         &mut self,
-        kind: Kind,
+        entry: &BookEntry,
         text: &str,
         decided: &mut Decided,
     ) -> Result<Option<Vec<u8>>, Stop> {
-        let question = (query(self.leg.state.identity.capabilities, text.as_bytes()), Answer::Result);
-        match ask_server(self.entry, self.leg, &[question]).await? {
+        let question = (query(self.state.identity.capabilities, text.as_bytes()), Answer::Result);
+        match ask_server(entry, self, &[question]).await? {
             Ok(replies) => Ok(replies.first().and_then(|reply| reply.only_row()).map(<[u8]>::to_vec)),
-            Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
+            Err(error) => Err(self.set_up_failed(error, decided)),
         }
     }
 }

@@ -174,6 +174,11 @@ impl Decided {
         self.plan.effects.intersects(Effects::READS_LAST)
     }
 
+    /// Whether what is known here alone may be written into its text.
+    pub(super) fn may_be_told(&self) -> bool {
+        self.asks_for_last() || self.may_have_tables()
+    }
+
     /// Whether it is not certain that it has tables, or that it has none.
     pub(super) fn may_have_tables(&self) -> bool {
         let is_by_name =

@@ -6,18 +6,20 @@
 //! same by the same bytes. Compression and TLS are layers of the two sockets, and may differ.
 
 use std::future::poll_fn;
+use std::pin::pin;
 use std::task::{Context, Poll};
 
 use querylog::{AuditEvent, Port};
 use route::no_readers;
 use upstream::{AcquireError, Copied, Full, QUIT};
 
-use super::cx::Cx;
+use super::cx::{Cx, watched};
 use super::entry::BookEntry;
 use super::facts::endings::unreadable;
 use super::facts::leases::{clean_up_behind, poll_idle_backend};
 use super::facts::orders::{leave_all_servers_off, obey};
 use super::io::Io;
+use super::leg::Leg;
 use super::links::Links;
 use super::phase::Phase;
 use super::state::SessionState;
@@ -42,7 +44,13 @@ impl Cx<'_> {
                 return Err(Ending::ClientLeft);
             }
             self.entry.control.set_busy();
-            match self.reach_for_all().await? {
+            self.lend_command();
+            let reached = {
+                let work = pin!(self.leg.reach_for_all(self.entry));
+                watched(&self.entry.control, &mut self.io.client, work).await
+            };
+            self.take_command_back();
+            match reached? {
                 Ok(()) => break,
                 Err(AcquireError::Proxy(ClientError::NoBackend(search))) => {
                     let error = ClientError::NoBackendForFastForward(search);
@@ -64,20 +72,22 @@ impl Cx<'_> {
         }
         Err(Ending::ClientLeft)
     }
+}
 
+impl Leg {
     /// Gets to where all of the session goes: what its listener says, or its user's hostgroup.
-    async fn reach_for_all(&mut self) -> Result<Result<(), AcquireError>, Ending> {
-        let account = &self.leg.state.account;
+    async fn reach_for_all(&mut self, entry: &BookEntry) -> Result<Result<(), AcquireError>, Ending> {
+        let account = &self.state.account;
         if account.listener.is_some_and(|listener| listener.hostgroup.is_none()) {
             let why = ClientError::ByRule(no_readers(account.default_hostgroup));
             return Ok(Err(AcquireError::Proxy(why)));
         }
         let hostgroup = account.hostgroup();
         let Some(instead) = account.instead_of(hostgroup, false) else {
-            return self.go_to(hostgroup, Full::TryAgain).await;
+            return self.go_to(entry, hostgroup, Full::TryAgain).await;
         };
-        match self.go_to(hostgroup, Full::Elsewhere).await? {
-            Err(AcquireError::Proxy(_)) => self.go_to(instead, Full::TryAgain).await,
+        match self.go_to(entry, hostgroup, Full::Elsewhere).await? {
+            Err(AcquireError::Proxy(_)) => self.go_to(entry, instead, Full::TryAgain).await,
             reached => Ok(reached),
         }
     }

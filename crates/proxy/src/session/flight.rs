@@ -4,10 +4,14 @@
 //! from the worker when the first of its fields is written; it goes back, replaced as a whole, when
 //! the command is over. So no field outlives its command, and an idle session has none of them.
 
+use ::command::Command;
 use std::cell::RefCell;
 use std::num::NonZeroU64;
 use std::ops::Deref;
 use std::rc::Rc;
+use wire::Capabilities;
+use wire::command::Kind;
+use wire::frame::front;
 
 use observe::running::Paused;
 use reply::Taps;
@@ -27,6 +31,8 @@ use crate::limits::FLIGHTS_KEPT_MAX;
 /// The state of a command from when it is read until the client has its reply.
 #[derive(Debug)]
 pub(super) struct InFlight {
+    /// The bytes that begin with the command, while a connection is set up for it.
+    pub(super) front: Vec<u8>,
     /// What was decided about the command in the backlog.
     pub(super) decided: Option<Decided>,
     /// The command in the backlog, if it was sent before and goes on: it was counted then.
@@ -85,6 +91,7 @@ const NONE: &InFlight = &InFlight::NEW;
 
 impl InFlight {
     const NEW: Self = Self {
+        front: Vec::new(),
         decided: None,
         paused: None,
         log: None,
@@ -114,6 +121,22 @@ impl InFlight {
     /// Whether the command changes something for those behind it.
     pub(super) fn is_changing(&self) -> bool {
         !self.proposed.as_ref().is_none_or(|change| change.is_quiet())
+    }
+
+    /// The command for which a connection is set up, of a client that can do this.
+    pub(super) fn command(&self, caps: Capabilities) -> Option<Command<'_>> {
+        Command::first(&self.front, caps)
+    }
+
+    /// Its payload, as far as it is there.
+    pub(super) fn payload(&self) -> &[u8] {
+        front(&self.front)
+    }
+
+    /// Its text, if it is a `COM_QUERY`, and whole.
+    pub(super) fn text(&self, caps: Capabilities) -> Option<&[u8]> {
+        let command = self.command(caps).filter(Command::is_whole)?;
+        (command.kind == Kind::Query).then(|| command.text())
     }
 
     /// What was decided about the command is carried out.
@@ -207,6 +230,6 @@ mod tests {
     #[test]
     fn a_flight_stays_small() {
         let bytes = size_of::<InFlight>();
-        assert!(bytes <= 432, "it has {bytes} bytes");
+        assert!(bytes <= 456, "it has {bytes} bytes");
     }
 }

@@ -1,11 +1,13 @@
 //! Commands with connection ids in them or in their replies.
 
+use std::pin::pin;
+
 use command::Command;
 use session::limits::FIRST_CONNECTION_ID;
-use upstream::Full;
+use upstream::{AcquireError, Full};
 use wire::command::Kind;
 
-use super::cx::Cx;
+use super::cx::{Cx, watched};
 use super::facts::commands::{Look, look, naming};
 use super::kill_forms::spell_kill;
 use super::links::Links;
@@ -47,13 +49,27 @@ impl Cx<'_> {
         }
     }
 
+    /// Gets to a connection to this hostgroup for the command in the backlog.
+    pub(super) async fn go_for_command(
+        &mut self,
+        hostgroup: u32,
+    ) -> Result<Result<(), AcquireError>, Ending> {
+        self.lend_command();
+        let reached = {
+            let work = pin!(self.leg.go_to(self.entry, hostgroup, Full::TryAgain));
+            watched(&self.entry.control, &mut self.io.client, work).await
+        };
+        self.take_command_back();
+        reached
+    }
+
     /// Puts threads in the place of sessions into the command in the backlog, which then is like
     /// any other.
     async fn name_threads(&mut self) -> Result<(), Ending> {
         if self.leg.links.in_use.is_none() {
             let session = self.leg.links.session(&self.leg.state);
             let hostgroup = session.transaction.unwrap_or(self.leg.state.account.hostgroup());
-            if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
+            if let Err(why) = self.go_for_command(hostgroup).await? {
                 return self.refuse_unserved(why).await;
             }
         }

@@ -56,7 +56,8 @@ impl Cx<'_> {
         self.leg.flight.begin().in_line = Some(Box::new(line));
         if is_waiting {
             self.io.backlog = input.to_vec();
-            show_waiting_since(self.entry, self.io, &self.leg.state, &self.leg.flight, began);
+            let command = self.io.command(self.leg.state.identity.capabilities);
+            show_waiting_since(self.entry, &self.leg.state, &self.leg.flight, command, began);
         }
         is_waiting
     }

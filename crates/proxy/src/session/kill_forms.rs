@@ -5,7 +5,6 @@
 //! and where the id is the server's own, the server gets what it would have got.
 
 use command::Command;
-use upstream::Full;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
@@ -30,7 +29,7 @@ impl Cx<'_> {
     pub(super) async fn kill_by_variable(&mut self, kind: Kind) -> Result<(), Ending> {
         let session = self.leg.links.session(&self.leg.state);
         let hostgroup = session.transaction.unwrap_or(self.leg.state.account.hostgroup());
-        if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
+        if let Err(why) = self.go_for_command(hostgroup).await? {
             return self.refuse_unserved(why).await;
         }
         let text = self.io.text_in_backlog(&self.leg.state).map(<[u8]>::to_vec).unwrap_or_default();

@@ -7,11 +7,13 @@ use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
-use super::cx::Cx;
 use super::decided::Decided;
+use super::entry::BookEntry;
 use super::facts::asking::{ask_server, forget_warnings, packet_of};
 use super::kept_error::tell_error_again;
+use super::leg::Leg;
 use super::links::Links;
+use super::set_up::rewrite;
 use super::state::SessionState;
 use super::stop::Stop;
 use crate::ending::Ending;
@@ -75,35 +77,34 @@ impl Links {
     }
 }
 
-impl Cx<'_> {
+impl Leg {
     /// Puts what the command in the backlog asks for into it, if that is how many rows there were.
     /// Of warnings there are none: they would have kept the connection.
-    pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
-        let has_strange = self.leg.links.has_own_warnings() && !self.leg.links.has_warnings();
-        if self.leg.state.has_released_error() {
-            tell_error_again(self.entry, self.leg).await?;
+    pub(super) async fn tell_last_result(&mut self, entry: &BookEntry, kind: Kind) -> Result<(), Ending> {
+        let has_strange = self.links.has_own_warnings() && !self.links.has_warnings();
+        if self.state.has_released_error() {
+            tell_error_again(entry, self).await?;
         } else if has_strange {
-            forget_warnings(self.entry, self.leg).await?;
+            forget_warnings(entry, self).await?;
         }
-        if self.leg.links.in_use.is_none() {
+        if self.links.in_use.is_none() {
             return Ok(());
         }
         let told = match kind {
             Kind::Query => {
-                self.complete_front().await?;
-                let text = self.io.text_in_backlog(&self.leg.state).unwrap_or_default();
-                with_numbers(text, self.leg.links.unknown_here(&self.leg.state))
+                let text = self.flight.text(self.state.identity.capabilities).unwrap_or_default();
+                with_numbers(text, self.links.unknown_here(&self.state))
             }
             // It is told when it is prepared.
             Kind::StmtExecute => None,
             _ => return Ok(()),
         };
         match told {
-            Some(text) => self.io.rewrite(&self.leg.state, &text),
-            None if has_strange || self.leg.links.has_warnings() => {}
+            Some(text) => rewrite(&mut self.flight.begin().front, self.state.identity.capabilities, &text),
+            None if has_strange || self.links.has_warnings() => {}
             // They belong to the connection over which the statement before ran.
-            None if self.leg.links.unknown_here(&self.leg.state).changed.is_some() => {
-                forget_warnings(self.entry, self.leg).await?;
+            None if self.links.unknown_here(&self.state).changed.is_some() => {
+                forget_warnings(entry, self).await?;
             }
             None => {}
         }
@@ -111,28 +112,31 @@ impl Cx<'_> {
     }
 
     /// Makes `LAST_INSERT_ID()` at the backend in use what it is to the session.
-    pub(super) async fn bring_last_id(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        until_told(&self.entry.worker, &self.leg.state).await;
-        if self.leg.links.has_last_id(&self.leg.state) {
+    pub(super) async fn bring_last_id(
+        &mut self,
+        entry: &BookEntry,
+        decided: &mut Decided,
+    ) -> Result<(), Stop> {
+        until_told(&entry.worker, &self.state).await;
+        if self.links.has_last_id(&self.state) {
             return Ok(());
         }
-        let id = self.leg.state.last.results.last_id().known();
+        let id = self.state.last.results.last_id().known();
         // At MySQL anything else would hide how many rows were found.
-        let set =
-            (packet_of(&self.leg.state, format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
-        let replies = match ask_server(self.entry, self.leg, &[set]).await? {
+        let set = (packet_of(&self.state, format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
+        let replies = match ask_server(entry, self, &[set]).await? {
             Ok(replies) => replies,
-            Err(error) => return Err(self.set_up_failed(kind, &error, decided).await),
+            Err(error) => return Err(self.set_up_failed(error, decided)),
         };
         if let Some(refusal) = replies.iter().find(|reply| reply.error().is_some()) {
             let payload = refusal.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
-            return Err(self.answer_here(kind, &payload).await.into());
+            return Err(Stop::Told(payload));
         }
-        self.leg.state.last.results.set_last_id(LastId::Is(id));
+        self.state.last.results.set_last_id(LastId::Is(id));
         // That has hidden how many rows the statement before had.
-        self.leg.links.note_ran(&mut self.leg.state);
-        self.leg.state.last.hide_changed();
-        if let Some(link) = self.leg.links.connection_mut() {
+        self.links.note_ran(&mut self.state);
+        self.state.last.hide_changed();
+        if let Some(link) = self.links.connection_mut() {
             link.set_last_id(Some(id));
         }
         Ok(())

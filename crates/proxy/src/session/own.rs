@@ -18,11 +18,12 @@ use super::change_user::change_user;
 use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::endings::interrupted;
-use super::facts::orders::while_waiting;
+use super::facts::orders::while_wanted;
 use super::facts::places::{is_fast_forward, shares, take_found};
 use super::facts::replies::{reply, reply_error};
 use super::facts::shown::{measure_refused, show_waiting};
 use super::io::Io;
+use super::leg::Leg;
 use super::links::Links;
 use super::phase::Phase;
 use super::state::SessionState;
@@ -88,68 +89,6 @@ impl Cx<'_> {
         reply_error(self.entry, self.io, &mut self.leg.state, seq, &ClientError::UnknownCommand).await
     }
 
-    /// Gets a backend of `hostgroup` for the command in the backlog, which stays there. Whether it
-    /// was opened for that.
-    pub(super) async fn borrow_backend(
-        &mut self,
-        hostgroup: u32,
-        full: Full,
-    ) -> Result<Result<bool, AcquireError>, Ending> {
-        let in_line = self.leg.flight.as_mut().and_then(|flight| flight.in_line.take());
-        let in_line = in_line.filter(|line| line.hostgroup == hostgroup);
-        if in_line.as_ref().is_some_and(|line| line.is_killed) {
-            self.entry.end_running(&self.leg.links);
-            return Ok(Err(AcquireError::Proxy(ClientError::Interrupted)));
-        }
-        let lacks_schema = self.leg.state.lacks_schema();
-        let is_elsewhere =
-            self.leg.state.identity.account.schema.as_deref() != Some(self.leg.state.caller.schema());
-        let logs_in_without = lacks_schema || is_elsewhere && self.leg.links.away.is_admitted;
-        let schema =
-            if logs_in_without { own_mut(&mut self.leg.state.identity)?.account.schema.take() } else { None };
-        let connecting = Cell::new(Duration::ZERO);
-        let open = async |target: &Target| {
-            let begun = Instant::now();
-            let opened =
-                open_in(&self.entry.worker.upstream, hostgroup, target, &self.leg.state.identity).await;
-            connecting.set(connecting.get() + begun.elapsed());
-            opened
-        };
-        let begun = Instant::now();
-        if !in_line.as_ref().is_some_and(|line| line.has_stood()) {
-            show_waiting(self.entry, self.io, &self.leg.state, &self.leg.flight);
-        }
-        let acquired = {
-            let shares =
-                shares(self.entry, &self.leg.state, hostgroup) && !self.leg.flight.wants_new && !lacks_schema;
-            let asker = shares.then(|| self.leg.links.asker(&self.leg.state, self.leg.flight.ahead));
-            let behind =
-                self.leg.flight.wanted.as_deref().map(|wanted| Behind(wanted, &self.entry.worker.shared));
-            let avoid = behind.as_ref().map(|behind| behind as &dyn Avoid);
-            let whom =
-                Whom { asker: asker.as_ref(), avoid, ..Whom::of(&self.leg.state.identity.account.user) };
-            let acquiring = pin!(acquire(&self.entry.worker.upstream, hostgroup, full, whom, in_line, open));
-            while_waiting(
-                &self.entry.control,
-                &mut self.io.client,
-                self.leg.state.identity.capabilities,
-                acquiring,
-            )
-            .await
-        };
-        if logs_in_without {
-            own_mut(&mut self.leg.state.identity)?.account.schema = schema;
-        }
-        let acquired = acquired?.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::Interrupted)));
-        self.leg.state.trace(|trace| {
-            trace.add(Part::Connect, connecting.get());
-            trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
-        });
-        self.entry.end_running(&self.leg.links);
-        Ok(acquired
-            .map(|found| take_found(&self.entry.control, &mut self.leg.state, &mut self.leg.links, found)))
-    }
-
     /// Answers the command in the backlog with the reason why it got no server, if it has a reply.
     pub(super) async fn refuse_unserved(&mut self, why: AcquireError) -> Result<(), Ending> {
         if self
@@ -174,6 +113,60 @@ impl Cx<'_> {
                 reply(self.entry, self.io, &mut self.leg.state, seq, &payload).await
             }
         }
+    }
+}
+
+impl Leg {
+    /// Gets a backend of `hostgroup` for the command in the backlog, which stays there. Whether it
+    /// was opened for that.
+    pub(super) async fn borrow_backend(
+        &mut self,
+        entry: &BookEntry,
+        hostgroup: u32,
+        full: Full,
+    ) -> Result<Result<bool, AcquireError>, Ending> {
+        let in_line = self.flight.as_mut().and_then(|flight| flight.in_line.take());
+        let in_line = in_line.filter(|line| line.hostgroup == hostgroup);
+        if in_line.as_ref().is_some_and(|line| line.is_killed) {
+            entry.end_running(&self.links);
+            return Ok(Err(AcquireError::Proxy(ClientError::Interrupted)));
+        }
+        let lacks_schema = self.state.lacks_schema();
+        let is_elsewhere = self.state.identity.account.schema.as_deref() != Some(self.state.caller.schema());
+        let logs_in_without = lacks_schema || is_elsewhere && self.links.away.is_admitted;
+        let schema =
+            if logs_in_without { own_mut(&mut self.state.identity)?.account.schema.take() } else { None };
+        let connecting = Cell::new(Duration::ZERO);
+        let open = async |target: &Target| {
+            let begun = Instant::now();
+            let opened = open_in(&entry.worker.upstream, hostgroup, target, &self.state.identity).await;
+            connecting.set(connecting.get() + begun.elapsed());
+            opened
+        };
+        let begun = Instant::now();
+        if !in_line.as_ref().is_some_and(|line| line.has_stood()) {
+            let command = self.flight.command(self.state.identity.capabilities);
+            show_waiting(entry, &self.state, &self.flight, command);
+        }
+        let acquired = {
+            let shares = shares(entry, &self.state, hostgroup) && !self.flight.wants_new && !lacks_schema;
+            let asker = shares.then(|| self.links.asker(&self.state, self.flight.ahead));
+            let behind = self.flight.wanted.as_deref().map(|wanted| Behind(wanted, &entry.worker.shared));
+            let avoid = behind.as_ref().map(|behind| behind as &dyn Avoid);
+            let whom = Whom { asker: asker.as_ref(), avoid, ..Whom::of(&self.state.identity.account.user) };
+            let acquiring = pin!(acquire(&entry.worker.upstream, hostgroup, full, whom, in_line, open));
+            while_wanted(&entry.control, self.state.identity.capabilities, acquiring).await
+        };
+        if logs_in_without {
+            own_mut(&mut self.state.identity)?.account.schema = schema;
+        }
+        let acquired = acquired?.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::Interrupted)));
+        self.state.trace(|trace| {
+            trace.add(Part::Connect, connecting.get());
+            trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
+        });
+        entry.end_running(&self.links);
+        Ok(acquired.map(|found| take_found(&entry.control, &mut self.state, &mut self.links, found)))
     }
 }
 
@@ -222,6 +215,7 @@ mod tests {
             size_of::<F>()
         }
         let bytes = size(Cx::set_up);
-        assert!(bytes <= 1600, "the future of a command that waits has {bytes} bytes");
+        // What the allocator has for anything above 1,536.
+        assert!(bytes <= 1792, "the future of a command that waits has {bytes} bytes");
     }
 }

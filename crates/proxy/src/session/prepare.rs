@@ -56,7 +56,7 @@ impl Cx<'_> {
         let Some(copied) = copied.map(|command| command.copied()) else {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
             let error = ClientError::PacketTooLarge { max };
-            return Err(self.refuse_here(Kind::StmtPrepare, &error).await.into());
+            return Err(Stop::refused(error));
         };
         let command = copied.command();
         self.leg.state.note_prepared_load(command.text());
@@ -76,7 +76,7 @@ impl Cx<'_> {
                 self.entry.end_running(&self.leg.links);
                 return Err(Stop::Elsewhere);
             }
-            Err(error) => return Err(self.refuse_counted(&error).await.into()),
+            Err(error) => return Ok(self.refuse_counted(&error).await?),
         };
         self.skip_command().await?;
         let preparing =
@@ -110,7 +110,7 @@ impl Cx<'_> {
                 all.forget_last();
             }
         }
-        Err(write_to_client(self.entry, self.io, &mut self.leg.state, &reply.bytes).await.into())
+        Ok(write_to_client(self.entry, self.io, &mut self.leg.state, &reply.bytes).await?)
     }
 }
 

@@ -1,16 +1,24 @@
 //! What was decided about a command is carried out, up to the point where it is forwarded, or
 //! answered here.
 
+use std::pin::pin;
+
 use command::Command;
+use command::splice;
 use route::{Route, Sighting};
 use upstream::{AcquireError, Ahead, Full};
+use wire::Capabilities;
 use wire::command::Kind;
 use wire::frame::front;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
-use super::cx::Cx;
+use super::backlog::will_be_whole;
+use super::cx::{Cx, watched};
+
 use super::decided::{Decided, Next, Reply};
+use super::entry::BookEntry;
+use super::facts::asking::forget_warnings;
 use super::facts::asking::{ask_server, packet_of};
 use super::facts::causal::{awaits_writes, depends_on_writes, has_to_see};
 use super::facts::commands::NEEDS_LAST_ID;
@@ -21,6 +29,7 @@ use super::facts::shown::begin_own;
 use super::facts::writes::note_commit;
 use super::flight::Flight;
 use super::io::Io;
+use super::leg::Leg;
 use super::phase::Phase;
 use super::prepare::prepare_before;
 use super::state::SessionState;
@@ -30,6 +39,15 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::broken;
 use crate::limits::{BEHIND_SETUP_MAX, INTERNAL_LOST_MAX};
+
+/// How a command gets to the connection that was set up for it.
+#[derive(Debug)]
+enum Fit {
+    /// It is sent.
+    Sent,
+    /// The proxy prepares it for the client.
+    Prepared,
+}
 
 impl Cx<'_> {
     /// Does what was decided about the command in the backlog, which is answered here, or goes on
@@ -83,90 +101,80 @@ impl Cx<'_> {
         let Some(mut decided) = self.leg.flight.as_mut().and_then(|flight| flight.decided.take()) else {
             return Err(broken("a command without a route"));
         };
-        let next = match self.make_fit(kind, &mut decided).await {
-            Ok(()) => Phase::Sending(kind),
-            Err(Stop::Elsewhere) => Phase::Reading,
-            Err(Stop::Redirected) => Phase::Routing(kind),
-            Err(Stop::Answered) => return Ok(self.next_phase()),
-            Err(Stop::Over(ending)) => return Err(ending),
+        self.io.obey_orders(&mut self.leg.state, &mut decided);
+        if kind == Kind::StmtClose {
+            Box::pin(self.close_everywhere()).await?;
+            return Ok(self.next_phase());
+        }
+        if kind == Kind::Query && decided.may_be_told() && will_be_whole(&self.io.backlog) {
+            // What is known here alone is written into all of it.
+            Box::pin(self.complete_front()).await?;
+        }
+        self.leg.flight.begin().ahead = self.io.ahead(&self.leg.state, kind, &decided);
+        self.lend_command();
+        let set_up = {
+            let work = pin!(self.leg.make_fit(self.entry, kind, &mut decided));
+            watched(&self.entry.control, &mut self.io.client, work).await
         };
+        self.take_command_back();
+        let next = match set_up {
+            Ok(Fit::Sent) => Some(Phase::Sending(kind)),
+            // Boxed, as what follows for most is nothing.
+            Ok(Fit::Prepared) => Box::pin(self.prepare_here(&mut decided)).await?,
+            Err(stop) => Box::pin(self.tell_stop(kind, stop, &mut decided)).await?,
+        };
+        let Some(next) = next else { return Ok(self.next_phase()) };
         let flight = self.leg.flight.begin();
         (flight.decided, flight.in_line, flight.batched) = (Some(decided), None, None);
         Ok(next)
     }
 
-    async fn make_fit(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        self.io.obey_orders(&mut self.leg.state, decided);
-        if kind == Kind::StmtClose {
-            return Err(Box::pin(self.close_everywhere()).await.into());
+    /// Has the proxy prepare a statement for its client. What is done next for it; nothing if the
+    /// client has its reply.
+    async fn prepare_here(&mut self, decided: &mut Decided) -> Result<Option<Phase>, Ending> {
+        match self.prepare_for_client(decided).await {
+            Ok(()) => Ok(None),
+            Err(stop) => self.tell_stop(Kind::StmtPrepare, stop, decided).await,
         }
-        self.leg.flight.begin().wants_new = decided.wants_new()
-            && makes_way_for_new(self.entry, &mut self.leg.state, &mut self.leg.links, decided.hostgroup());
-        self.leg.flight.begin().ahead = self.io.ahead(&self.leg.state, kind, decided);
-        let may_see = depends_on_writes(kind);
-        let fresh =
-            has_to_see(&self.entry.worker, &self.leg.state, &self.leg.links, decided).filter(|_| may_see);
-        let reached = if fresh.is_some()
-            || may_see && awaits_writes(&self.entry.worker, &self.leg.state, &self.leg.links, decided)
-        {
-            // Boxed: most must see nothing.
-            Box::pin(self.reach_seeing(kind, fresh, decided)).await
-        } else {
-            match self.reach(decided).await {
-                // The connection in use was exchanged for one that has proven nothing.
-                Ok(reached)
-                    if may_see
-                        && awaits_writes(&self.entry.worker, &self.leg.state, &self.leg.links, decided) =>
-                {
-                    Box::pin(self.see_awaited(kind, decided, reached)).await
-                }
-                reached => reached,
-            }
-        };
-        let flight = self.leg.flight.begin();
-        (flight.ahead, flight.wants_new) = (Ahead::Nothing, false);
-        reached?;
-        if decided.plan.effects.intersects(NEEDS_LAST_ID) {
-            self.bring_last_id(kind, decided).await?;
-        }
-        let kept = &self.entry.worker.upstream.kept;
-        let has_to_prepare =
-            |command: Command<'_>| self.leg.links.has_to_prepare(kept, &self.leg.state, command, decided);
-        if self.io.command(self.leg.state.identity.capabilities).is_some_and(has_to_prepare)
-            && let Err(error) = Box::pin(prepare_before(self.entry, self.leg)).await?
-        {
-            return Err(Box::pin(self.set_up_failed(kind, &error, decided)).await);
-        }
-        self.check_connected(kind, decided).await?;
-        if self.leg.links.needs_last_result(&self.leg.state, decided) {
-            Box::pin(self.tell_last_result(kind)).await?;
-            self.check_connected(kind, decided).await?;
-        }
-        if kind.names_statement() {
-            self.bring_statement(kind, decided).await?;
-        }
-        let has_other_homes = |all: &Registry| all.has_other_homes(self.leg.links.state());
-        if kind == Kind::StmtPrepare && self.leg.state.prepared.as_deref().is_some_and(has_other_homes) {
-            return Box::pin(self.prepare_for_client(decided)).await;
-        }
-        if decided.next == Next::Ask {
-            // Boxed: most must see nothing.
-            Box::pin(self.ask_ahead(kind, decided)).await?;
-        }
-        Ok(())
     }
 
-    /// What was asked for the command in the backlog may have lost the connection. With nothing
-    /// else lost the command goes elsewhere.
-    async fn check_connected(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        if self.leg.links.in_use.is_some() {
-            return Ok(());
+    /// Does what becomes of a command that is not sent now. What is done next for it; nothing if the
+    /// client has its reply.
+    async fn tell_stop(
+        &mut self,
+        kind: Kind,
+        stop: Stop,
+        decided: &mut Decided,
+    ) -> Result<Option<Phase>, Ending> {
+        match stop {
+            Stop::Elsewhere => return Ok(Some(Phase::Reading)),
+            Stop::Redirected => return Ok(Some(Phase::Routing(kind))),
+            Stop::Refused(error) => self.refuse_here(kind, &error).await?,
+            Stop::Kept(error) => self.refuse_and_keep(kind, &error).await?,
+            Stop::Told(payload) => self.answer_here(kind, &payload).await?,
+            Stop::Failed(error) => {
+                if !self.answer_stale(&error, decided).await? {
+                    self.refuse_here(kind, &error).await?;
+                }
+            }
+            Stop::Unreached(why) => {
+                let is_stale = match &why {
+                    AcquireError::Proxy(error) => self.answer_stale(error, decided).await?,
+                    AcquireError::Server(_) => false,
+                };
+                if !is_stale {
+                    self.refuse_unserved(why).await?;
+                }
+            }
+            Stop::Dropped { is_to_forget } => {
+                self.drop_unanswered(None).await?;
+                if is_to_forget {
+                    forget_warnings(self.entry, self.leg).await?;
+                }
+            }
+            Stop::Over(ending) => return Err(ending),
         }
-        if let Some(error) = self.leg.state.transaction.rolled_back.take() {
-            return Err(Box::pin(self.set_up_failed(kind, &error, decided)).await);
-        }
-        self.leg.flight.tries_again(decided);
-        Err(Stop::Elsewhere)
+        Ok(None)
     }
 
     /// Gives the command in the backlog the answer that was decided on.
@@ -200,63 +208,6 @@ impl Cx<'_> {
         }
     }
 
-    /// Gets to where the command in the backlog was decided to go. A read that the split sends to a
-    /// reader does without it: if there is none, or it lacks what the session needs, the writer
-    /// does it; so it is for a listener that falls back.
-    pub(super) async fn reach(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
-        // Boxed, as the other ways are: mostly there is a server.
-        if self.leg.state.begins_later() {
-            return Box::pin(self.reach_with_begin(decided)).await;
-        }
-        let hostgroup = decided.hostgroup();
-        let full = self.leg.state.full(hostgroup, Some(decided));
-        match self.go_to(hostgroup, full).await? {
-            Ok(()) => Ok(hostgroup),
-            Err(why) => Box::pin(self.reach_instead(why, decided)).await,
-        }
-    }
-
-    /// Goes on with a command that has found no server where it was to go, because of `why`.
-    async fn reach_instead(&mut self, why: AcquireError, decided: &mut Decided) -> Result<u32, Stop> {
-        let instead = self.leg.state.instead_of(decided.hostgroup(), decided.is_split());
-        let is_lack = match &why {
-            AcquireError::Proxy(error) => error.is_lack_of_server(),
-            AcquireError::Server(_) => true,
-        };
-        let is_about_schema = why.is_about_schema() && self.leg.state.may_leave_schema();
-        if is_lack && instead.is_none() && decided.may_need_no_writer() && !is_about_schema {
-            return self.reach_without_writer(why, decided).await;
-        }
-        // Without a schema it is done where it was to be done, if nowhere else.
-        let here = is_about_schema.then(|| decided.hostgroup());
-        let Some(writer) = instead.filter(|_| is_lack).or(here) else {
-            return Err(self.unreached(why, decided).await);
-        };
-        decided.redirect(writer);
-        self.leg.flight.begin().internal_lost = false;
-        match self.go_to(writer, Full::TryAgain).await? {
-            Ok(()) => Ok(writer),
-            Err(why) => Err(self.unreached(why, decided).await),
-        }
-    }
-
-    /// The connection could not be set up for the command in the backlog: it is carried out
-    /// elsewhere, or refused.
-    pub(super) async fn set_up_failed(
-        &mut self,
-        kind: Kind,
-        error: &ClientError,
-        decided: &mut Decided,
-    ) -> Stop {
-        if self.leg.flight.tries_again(decided) {
-            return Stop::Elsewhere;
-        }
-        match self.answer_stale(error, decided).await {
-            Ok(false) => self.refuse_here(kind, error).await.into(),
-            answered => answered.map(drop).into(),
-        }
-    }
-
     /// Answers the command in the backlog with one packet.
     pub(super) async fn answer_here(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Ending> {
         begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, kind);
@@ -284,6 +235,128 @@ impl Cx<'_> {
     }
 }
 
+impl Leg {
+    /// Sets a connection up for the command.
+    async fn make_fit(&mut self, entry: &BookEntry, kind: Kind, decided: &mut Decided) -> Result<Fit, Stop> {
+        self.flight.begin().wants_new = decided.wants_new()
+            && makes_way_for_new(entry, &mut self.state, &mut self.links, decided.hostgroup());
+        let may_see = depends_on_writes(kind);
+        let fresh = has_to_see(&entry.worker, &self.state, &self.links, decided).filter(|_| may_see);
+        let reached = if fresh.is_some()
+            || may_see && awaits_writes(&entry.worker, &self.state, &self.links, decided)
+        {
+            // Boxed: most must see nothing.
+            Box::pin(self.reach_seeing(entry, kind, fresh, decided)).await
+        } else {
+            match self.reach(entry, decided).await {
+                // The connection in use was exchanged for one that has proven nothing.
+                Ok(reached) if may_see && awaits_writes(&entry.worker, &self.state, &self.links, decided) => {
+                    Box::pin(self.see_awaited(entry, kind, decided, reached)).await
+                }
+                reached => reached,
+            }
+        };
+        let flight = self.flight.begin();
+        (flight.ahead, flight.wants_new) = (Ahead::Nothing, false);
+        reached?;
+        if decided.plan.effects.intersects(NEEDS_LAST_ID) {
+            self.bring_last_id(entry, decided).await?;
+        }
+        let kept = &entry.worker.upstream.kept;
+        let has_to_prepare =
+            |command: Command<'_>| self.links.has_to_prepare(kept, &self.state, command, decided);
+        if self.flight.command(self.state.identity.capabilities).is_some_and(has_to_prepare)
+            && let Err(error) = Box::pin(prepare_before(entry, self)).await?
+        {
+            return Err(self.set_up_failed(error, decided));
+        }
+        self.check_connected(decided)?;
+        if self.links.needs_last_result(&self.state, decided) {
+            Box::pin(self.tell_last_result(entry, kind)).await?;
+            self.check_connected(decided)?;
+        }
+        if kind.names_statement() {
+            self.bring_statement(entry, kind, decided).await?;
+        }
+        let has_other_homes = |all: &Registry| all.has_other_homes(self.links.state());
+        if kind == Kind::StmtPrepare && self.state.prepared.as_deref().is_some_and(has_other_homes) {
+            return Ok(Fit::Prepared);
+        }
+        if decided.next == Next::Ask {
+            // Boxed: most must see nothing.
+            Box::pin(self.ask_ahead(entry, kind, decided)).await?;
+        }
+        Ok(Fit::Sent)
+    }
+
+    /// What was asked for the command in the backlog may have lost the connection. With nothing
+    /// else lost the command goes elsewhere.
+    fn check_connected(&mut self, decided: &mut Decided) -> Result<(), Stop> {
+        if self.links.in_use.is_some() {
+            return Ok(());
+        }
+        if let Some(error) = self.state.transaction.rolled_back.take() {
+            return Err(self.set_up_failed(error, decided));
+        }
+        self.flight.tries_again(decided);
+        Err(Stop::Elsewhere)
+    }
+
+    /// Gets to where the command in the backlog was decided to go. A read that the split sends to a
+    /// reader does without it: if there is none, or it lacks what the session needs, the writer
+    /// does it; so it is for a listener that falls back.
+    pub(super) async fn reach(&mut self, entry: &BookEntry, decided: &mut Decided) -> Result<u32, Stop> {
+        // Boxed, as the other ways are: mostly there is a server.
+        if self.state.begins_later() {
+            return Box::pin(self.reach_with_begin(entry, decided)).await;
+        }
+        let hostgroup = decided.hostgroup();
+        let full = self.state.full(hostgroup, Some(decided));
+        match self.go_to(entry, hostgroup, full).await? {
+            Ok(()) => Ok(hostgroup),
+            Err(why) => Box::pin(self.reach_instead(entry, why, decided)).await,
+        }
+    }
+
+    /// Goes on with a command that has found no server where it was to go, because of `why`.
+    async fn reach_instead(
+        &mut self,
+        entry: &BookEntry,
+        why: AcquireError,
+        decided: &mut Decided,
+    ) -> Result<u32, Stop> {
+        let instead = self.state.instead_of(decided.hostgroup(), decided.is_split());
+        let is_lack = match &why {
+            AcquireError::Proxy(error) => error.is_lack_of_server(),
+            AcquireError::Server(_) => true,
+        };
+        let is_about_schema = why.is_about_schema() && self.state.may_leave_schema();
+        if is_lack && instead.is_none() && decided.may_need_no_writer() && !is_about_schema {
+            return self.reach_without_writer(entry, why, decided).await;
+        }
+        // Without a schema it is done where it was to be done, if nowhere else.
+        let here = is_about_schema.then(|| decided.hostgroup());
+        let Some(writer) = instead.filter(|_| is_lack).or(here) else {
+            return Err(self.unreached(why, decided));
+        };
+        decided.redirect(writer);
+        self.flight.begin().internal_lost = false;
+        match self.go_to(entry, writer, Full::TryAgain).await? {
+            Ok(()) => Ok(writer),
+            Err(why) => Err(self.unreached(why, decided)),
+        }
+    }
+
+    /// The connection could not be set up for the command: it is carried out elsewhere, or refused.
+    pub(super) fn set_up_failed(
+        &mut self,
+        error: impl Into<Box<ClientError>>,
+        decided: &mut Decided,
+    ) -> Stop {
+        if self.flight.tries_again(decided) { Stop::Elsewhere } else { Stop::Failed(error.into()) }
+    }
+}
+
 impl Io {
     /// Does what rules want done with the command in the backlog: its text is replaced, and the
     /// next command meets other rules.
@@ -293,7 +366,7 @@ impl Io {
             state.flag_in = flag;
         }
         if let Some(text) = orders.text.take() {
-            self.rewrite(state, &text);
+            rewrite(&mut self.backlog, state.identity.capabilities, &text);
         }
     }
 
@@ -307,15 +380,15 @@ impl Io {
             (true, true) => Ahead::All,
         }
     }
+}
 
-    /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger
-    /// one there is no whole text that a rule could have seen.
-    pub(super) fn rewrite(&mut self, state: &SessionState, text: &[u8]) {
-        let command = self.command(state.identity.capabilities).filter(Command::is_whole);
-        let part = command.map(|command| (command.payload().len(), command.text().len()));
-        if let Some((end, len)) = part {
-            self.splice_front(end - len..end, text);
-        }
+/// Puts a text in the place of that in the command that `front` begins with. Of a larger one there is
+/// no whole text that a rule could have seen.
+pub(super) fn rewrite(front: &mut Vec<u8>, caps: Capabilities, text: &[u8]) {
+    let command = Command::first(front, caps).filter(Command::is_whole);
+    let part = command.map(|command| (command.payload().len(), command.text().len()));
+    if let Some((end, len)) = part {
+        splice(front, end - len..end, text);
     }
 }
 

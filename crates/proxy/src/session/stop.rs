@@ -1,29 +1,47 @@
 //! Why a command goes no further before it is sent.
 
-use crate::ending::Ending;
+use upstream::AcquireError;
 
-/// What has become of a command that is not sent now.
+use crate::ending::Ending;
+use crate::error::ClientError;
+
+/// What becomes of a command that is not sent now.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The client has its reply. A command that is still in the backlog is decided about anew.
-    Answered,
     /// It is carried out again, at another connection.
     Elsewhere,
     /// It goes to another hostgroup, for which it is set up again.
     Redirected,
+    /// The client gets this error.
+    Refused(Box<ClientError>),
+    /// The same, and may ask about it as about a server's.
+    Kept(Box<ClientError>),
+    /// The connection could not be set up. The client gets a stale answer, or this error.
+    Failed(Box<ClientError>),
+    /// There is no connection. The client gets a stale answer, or hears why.
+    Unreached(AcquireError),
+    /// The client gets this payload.
+    Told(Vec<u8>),
+    /// It has no reply, and is dropped. Its server `is_to_forget` what it has said to it.
+    Dropped { is_to_forget: bool },
     /// The session ends.
     Over(Ending),
+}
+
+impl Stop {
+    /// The client gets this error.
+    pub(super) fn refused(error: ClientError) -> Self {
+        Self::Refused(Box::new(error))
+    }
+
+    /// The same, and may ask about it as about a server's.
+    pub(super) fn kept(error: ClientError) -> Self {
+        Self::Kept(Box::new(error))
+    }
 }
 
 impl From<Ending> for Stop {
     fn from(ending: Ending) -> Self {
         Self::Over(ending)
-    }
-}
-
-/// The client was given a reply.
-impl From<Result<(), Ending>> for Stop {
-    fn from(replied: Result<(), Ending>) -> Self {
-        replied.map_or_else(Self::Over, |()| Self::Answered)
     }
 }

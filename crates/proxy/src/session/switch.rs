@@ -10,7 +10,6 @@ use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
-use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_server, packet_of};
 use super::facts::endings::lose_other;
@@ -29,65 +28,64 @@ use crate::state::gtids::said_to;
 use crate::statement::set_use::{SetOf, set_of};
 use crate::worker::Worker;
 
-impl Cx<'_> {
+impl Leg {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and
     /// says there what the client has set.
     pub(super) async fn go_in_schema(
         &mut self,
+        entry: &BookEntry,
         hostgroup: u32,
         full: Full,
     ) -> Result<Result<(), AcquireError>, Ending> {
-        if self.leg.state.here != hostgroup {
-            if may_leave_diagnostics(self.entry, &self.leg.state, &self.leg.links) {
-                Box::pin(leave_diagnostics(self.entry, self.leg)).await?;
+        if self.state.here != hostgroup {
+            if may_leave_diagnostics(entry, &self.state, &self.links) {
+                Box::pin(leave_diagnostics(entry, self)).await?;
             }
-            release_in_use(self.entry, &mut self.leg.state, &mut self.leg.links);
-            self.leg.state.here = hostgroup;
-            self.entry.control.about.set_hostgroup(hostgroup);
+            release_in_use(entry, &mut self.state, &mut self.links);
+            self.state.here = hostgroup;
+            entry.control.about.set_hostgroup(hostgroup);
             // Of one that was lost before, the next statement hears: this may be another command.
-            let was_lost = self.leg.state.transaction.rolled_back.is_some();
-            take_up(self.entry, &mut self.leg.state, &mut self.leg.links, hostgroup).await?;
-            if !was_lost && let Some(error) = self.leg.state.transaction.rolled_back.take() {
+            let was_lost = self.state.transaction.rolled_back.is_some();
+            take_up(entry, &mut self.state, &mut self.links, hostgroup).await?;
+            if !was_lost && let Some(error) = self.state.transaction.rolled_back.take() {
                 return Ok(Err(AcquireError::Proxy(*error)));
             }
         }
-        if let Some(off) = self.leg.links.off()
-            && let Some(error) =
-                lose_backend_for(self.entry, &mut self.leg.state, &mut self.leg.links, Gone::Off(off))?
+        if let Some(off) = self.links.off()
+            && let Some(error) = lose_backend_for(entry, &mut self.state, &mut self.links, Gone::Off(off))?
         {
             return Ok(Err(AcquireError::Proxy(error)));
         }
         if self
-            .leg
             .links
             .in_use
             .as_ref()
-            .is_some_and(|backend| leaves(&self.entry.worker, &self.leg.state, &self.leg.links, backend))
-            && let Some(late) = self.leg.links.in_use.take()
+            .is_some_and(|backend| leaves(&entry.worker, &self.state, &self.links, backend))
+            && let Some(late) = self.links.in_use.take()
         {
-            lose_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
+            lose_backend(entry, &mut self.state, &mut self.links);
             part(late);
         }
-        let is_borrowed = self.leg.links.in_use.is_none();
+        let is_borrowed = self.links.in_use.is_none();
         if is_borrowed {
-            let is_new = match self.borrow_backend(hostgroup, full).await? {
+            let is_new = match self.borrow_backend(entry, hostgroup, full).await? {
                 Ok(is_new) => is_new,
                 Err(why) => return Ok(Err(why)),
             };
             if is_new
-                && self.leg.state.was_reset()
-                && let Err(why) = reset_new(self.entry, self.leg).await?
+                && self.state.was_reset()
+                && let Err(why) = reset_new(entry, self).await?
             {
                 return Ok(Err(why));
             }
         }
-        let is_in_none = is_borrowed && self.leg.state.lacks_schema();
-        if self.leg.links.applied() != self.leg.state.version() || is_in_none {
-            return Box::pin(say_settings(self.entry, self.leg)).await;
+        let is_in_none = is_borrowed && self.state.lacks_schema();
+        if self.links.applied() != self.state.version() || is_in_none {
+            return Box::pin(say_settings(entry, self)).await;
         }
-        if !is_borrowed && self.leg.links.has_setup() && self.leg.flight.ahead != Ahead::All {
+        if !is_borrowed && self.links.has_setup() && self.flight.ahead != Ahead::All {
             // It was for a command that was not sent.
-            return Ok(ask_server(self.entry, self.leg, &[]).await?.map(drop).map_err(AcquireError::Proxy));
+            return Ok(ask_server(entry, self, &[]).await?.map(drop).map_err(AcquireError::Proxy));
         }
         Ok(Ok(()))
     }

@@ -13,7 +13,6 @@ use super::facts::places::runs;
 use super::facts::sharing::take_back;
 use super::facts::shown::show_waiting;
 use super::phase::Phase;
-use super::stop::Stop;
 use super::trace::Part;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -27,21 +26,27 @@ impl Cx<'_> {
     pub(super) async fn wait(&mut self, kind: Kind) -> Result<Phase, Ending> {
         let decided = self.leg.flight.as_mut().and_then(|flight| flight.decided.take());
         let orders = decided.as_ref().and_then(|decided| decided.orders.as_deref());
-        match self.wait_for_turn(kind, orders).await {
+        match self.wait_for_turn(kind, orders).await? {
             Ok(places) => {
                 let flight = self.leg.flight.begin();
                 (flight.places, flight.decided) = (Some(places.into()), decided);
                 Ok(Phase::SettingUp(kind))
             }
-            Err(Stop::Over(ending)) => Err(ending),
-            Err(_) => Ok(self.next_phase()),
+            Err(error) => {
+                self.refuse_here(kind, &error).await?;
+                Ok(self.next_phase())
+            }
         }
     }
 
     /// Waits for its delay, and for the places that it gets.
-    async fn wait_for_turn(&mut self, kind: Kind, orders: Option<&Orders>) -> Result<Vec<Place>, Stop> {
+    async fn wait_for_turn(
+        &mut self,
+        kind: Kind,
+        orders: Option<&Orders>,
+    ) -> Result<Result<Vec<Place>, ClientError>, Ending> {
         if !runs(kind) {
-            return Ok(Vec::new());
+            return Ok(Ok(Vec::new()));
         }
         let settings = self.entry.worker.settings();
         let ordered = orders.and_then(|orders| orders.verdict.delay).unwrap_or_default();
@@ -52,10 +57,11 @@ impl Cx<'_> {
         // another session that waits for it.
         let limits: Vec<&Limit> = user.limit.iter().chain(of_rules).collect();
         if delay.is_zero() && limits.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Ok(Vec::new()));
         }
         self.release_to_wait();
-        show_waiting(self.entry, self.io, &self.leg.state, &self.leg.flight);
+        let command = self.io.command(self.leg.state.identity.capabilities);
+        show_waiting(self.entry, &self.leg.state, &self.leg.flight, command);
         self.entry.control.delayed.set(true);
         let longest = settings.variables.connect_timeout_server_max;
         let begun = Instant::now();
@@ -73,10 +79,7 @@ impl Cx<'_> {
         self.leg.state.trace(|trace| trace.add(Part::Queue, begun.elapsed()));
         self.entry.end_running(&self.leg.links);
         take_back(self.entry, &mut self.leg.state, &mut self.leg.links);
-        match waited.unwrap_or_else(|| Err(ClientError::Interrupted)) {
-            Ok(places) => Ok(places),
-            Err(error) => Err(self.refuse_here(kind, &error).await.into()),
-        }
+        Ok(waited.unwrap_or_else(|| Err(ClientError::Interrupted)))
     }
 }
 

@@ -8,24 +8,26 @@
 use session::link::Loss;
 use upstream::{AcquireError, Full, Reply, is_about_schema, part};
 
-use super::cx::Cx;
+use super::entry::BookEntry;
 use super::facts::leases::lose_backend;
+use super::leg::Leg;
 use super::links::Links;
 use super::state::{Past, Said, SessionState};
 use crate::ending::Ending;
 
-impl Cx<'_> {
+impl Leg {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and
     /// says there what the client has set. If the server does not let the session into its schema,
     /// and there is no other hostgroup, the connection is in none.
     pub(super) async fn go_to(
         &mut self,
+        entry: &BookEntry,
         hostgroup: u32,
         full: Full,
     ) -> Result<Result<(), AcquireError>, Ending> {
-        match self.go_in_schema(hostgroup, full).await? {
+        match self.go_in_schema(entry, hostgroup, full).await? {
             Err(why) if full != Full::Elsewhere && why.is_about_schema() => {
-                Box::pin(self.go_without_schema(hostgroup, why)).await
+                Box::pin(self.go_without_schema(entry, hostgroup, why)).await
             }
             reached => Ok(reached),
         }
@@ -35,24 +37,25 @@ impl Cx<'_> {
     /// command hears `why`.
     async fn go_without_schema(
         &mut self,
+        entry: &BookEntry,
         hostgroup: u32,
         why: AcquireError,
     ) -> Result<Result<(), AcquireError>, Ending> {
-        let keeps = self.leg.links.in_use.is_some() && self.leg.links.loss(&self.leg.state) != Loss::Nothing;
-        if keeps || !self.leg.state.leave_schema() {
+        let keeps = self.links.in_use.is_some() && self.links.loss(&self.state) != Loss::Nothing;
+        if keeps || !self.state.leave_schema() {
             return Ok(Err(why));
         }
-        let account = &self.leg.state.identity.account;
+        let account = &self.state.identity.account;
         account.user.doubt(account.schema.as_deref());
-        if !self.leg.links.away.is_admitted {
+        if !self.links.away.is_admitted {
             // It is what the server has against the login, which is heard once.
             return Ok(Err(why));
         }
-        if let Some(backend) = self.leg.links.in_use.take() {
+        if let Some(backend) = self.links.in_use.take() {
             part(backend);
-            lose_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
+            lose_backend(entry, &mut self.state, &mut self.links);
         }
-        self.go_in_schema(hostgroup, Full::TryAgain).await
+        self.go_in_schema(entry, hostgroup, Full::TryAgain).await
     }
 }
 

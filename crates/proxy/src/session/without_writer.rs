@@ -16,7 +16,6 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
-use super::cx::Cx;
 use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_server, packet_of};
@@ -75,85 +74,81 @@ impl Decided {
     }
 }
 
-impl Cx<'_> {
+impl Leg {
     /// Goes on with a command that has found no writer, because of `why`. Returns where it is sent.
     pub(super) async fn reach_without_writer(
         &mut self,
+        entry: &BookEntry,
         why: AcquireError,
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup();
-        if self.entry.worker.shared.upstream.pool.works(hostgroup, self.entry.worker.shared.uptime()) {
-            return Err(self.unreached(why, decided).await);
+        if entry.worker.shared.upstream.pool.works(hostgroup, entry.worker.shared.uptime()) {
+            return Err(self.unreached(why, decided));
         }
-        match without_writer(self.entry, self.io, &self.leg.state, &self.leg.links, decided) {
+        match without_writer(entry, self, decided) {
             Without::Later => {
-                let payload = begin_later(&mut self.leg.state);
-                return Err(self.answer_here(Kind::Query, &payload).await.into());
+                let payload = begin_later(&mut self.state);
+                return Err(Stop::Told(payload));
             }
             Without::Reader(reader) => {
-                if self.go_to(reader, Full::Elsewhere).await?.is_ok() {
+                if self.go_to(entry, reader, Full::Elsewhere).await?.is_ok() {
                     decided.redirect(reader);
                     return Ok(reader);
                 }
-                self.leg.flight.begin().internal_lost = false;
+                self.flight.begin().internal_lost = false;
             }
             Without::Waits => {}
         }
-        let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? else { return Ok(hostgroup) };
-        Err(self.unreached(why, decided).await)
+        let Err(why) = self.go_to(entry, hostgroup, Full::TryAgain).await? else { return Ok(hostgroup) };
+        Err(self.unreached(why, decided))
     }
 
     /// Goes on with a command of a transaction that has not begun at a server.
-    pub(super) async fn reach_with_begin(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
-        match self.io.bracket_in_backlog(&self.leg.state) {
+    pub(super) async fn reach_with_begin(
+        &mut self,
+        entry: &BookEntry,
+        decided: &mut Decided,
+    ) -> Result<u32, Stop> {
+        match self.flight.text(self.state.identity.capabilities).and_then(bracket) {
             // Servers commit a transaction when another one begins: this one is empty.
-            Some(Bracket::Begin) => self.leg.state.past.remove(Past::BEGINS_LATER),
+            Some(Bracket::Begin) => self.state.past.remove(Past::BEGINS_LATER),
             Some(Bracket::End) => {
-                let payload = end_unbegun(&mut self.leg.state);
-                return Err(self.answer_here(Kind::Query, &payload).await.into());
+                let payload = end_unbegun(&mut self.state);
+                return Err(Stop::Told(payload));
             }
             None => {}
         }
-        let status = self.leg.state.status;
-        if !self.leg.state.begins_later() {
-            self.leg.state.status -= StatusFlags::IN_TRANSACTION;
-            return Box::pin(self.reach(decided)).await;
+        let status = self.state.status;
+        if !self.state.begins_later() {
+            self.state.status -= StatusFlags::IN_TRANSACTION;
+            return Box::pin(self.reach(entry, decided)).await;
         }
-        self.leg.flight.begin().ahead = Ahead::Nothing;
-        let reached = match self.go_to(decided.hostgroup(), Full::TryAgain).await? {
-            Ok(()) => say_begin(self.entry, self.leg).await?,
+        self.flight.begin().ahead = Ahead::Nothing;
+        let reached = match self.go_to(entry, decided.hostgroup(), Full::TryAgain).await? {
+            Ok(()) => say_begin(entry, self).await?,
             Err(why) => Err(why),
         };
         match reached {
             Ok(()) => {
-                self.leg.state.past.remove(Past::BEGINS_LATER);
+                self.state.past.remove(Past::BEGINS_LATER);
                 Ok(decided.hostgroup())
             }
             Err(why) => {
                 // The client is in its transaction as before.
-                if let Some(backend) = self.leg.links.in_use.take() {
-                    lose_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
+                if let Some(backend) = self.links.in_use.take() {
+                    lose_backend(entry, &mut self.state, &mut self.links);
                     part(backend);
                 }
-                self.leg.state.status = status;
-                Err(self.unreached(why, decided).await)
+                self.state.status = status;
+                Err(self.unreached(why, decided))
             }
         }
     }
 
-    /// The command in the backlog has found no server.
-    pub(super) async fn unreached(&mut self, why: AcquireError, decided: &mut Decided) -> Stop {
-        if self.leg.flight.tries_again(decided) {
-            return Stop::Elsewhere;
-        }
-        if let AcquireError::Proxy(error) = &why {
-            match self.answer_stale(error, decided).await {
-                Ok(false) => {}
-                answered => return answered.map(drop).into(),
-            }
-        }
-        self.refuse_unserved(why).await.into()
+    /// The command has found no server.
+    pub(super) fn unreached(&mut self, why: AcquireError, decided: &mut Decided) -> Stop {
+        if self.flight.tries_again(decided) { Stop::Elsewhere } else { Stop::Unreached(why) }
     }
 }
 
@@ -185,13 +180,8 @@ async fn say_begin(entry: &BookEntry, leg: &mut Leg) -> Result<Result<(), Acquir
 }
 
 /// How the command in the backlog is done without a writer.
-fn without_writer(
-    entry: &BookEntry,
-    io: &Io,
-    state: &SessionState,
-    links: &Links,
-    decided: &Decided,
-) -> Without {
+fn without_writer(entry: &BookEntry, leg: &Leg, decided: &Decided) -> Without {
+    let Leg { state, links, flight } = leg;
     let account = &*state.account;
     let session = links.session(state);
     let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
@@ -204,13 +194,14 @@ fn without_writer(
     let Some(reader) = routes.pairs.reader(writer).filter(|_| routes.split_on) else {
         return Without::Waits;
     };
-    let bracket = io.bracket_in_backlog(state);
+    let caps = state.identity.capabilities;
+    let bracket = flight.text(caps).and_then(bracket);
     if bracket == Some(Bracket::Begin) {
         return if account.transaction_persistent { Without::Later } else { Without::Waits };
     }
     let is_for_reader = match decided.plan.statement() {
         None => matches!(
-            io.command(state.identity.capabilities).map(|command| command.kind),
+            flight.command(caps).map(|command| command.kind),
             Some(Kind::InitDb | Kind::SetOption | Kind::ResetConnection | Kind::Statistics)
         ),
         Some(StatementKind::Set | StatementKind::Use) => {
@@ -220,9 +211,7 @@ fn without_writer(
         Some(StatementKind::Select) => {
             !decided.plan.tables && decided.plan.effects.difference(Effects::SERVER).is_empty()
         }
-        Some(StatementKind::Show) => {
-            session.autocommit && io.text_in_backlog(state).is_some_and(is_shown_anywhere)
-        }
+        Some(StatementKind::Show) => session.autocommit && flight.text(caps).is_some_and(is_shown_anywhere),
         Some(StatementKind::Commit | StatementKind::Rollback) => {
             let chains = state.settings().any(|(name, _)| name == COMPLETION_TYPE);
             bracket == Some(Bracket::End) && !chains
@@ -250,13 +239,6 @@ pub(super) fn may_begin_later(entry: &BookEntry, state: &SessionState, links: &L
     }
     let decided = judge(entry, state, links, (text, true), None, false);
     decided.target() == Some(account.default_hostgroup) && decided.orders.is_none()
-}
-
-impl Io {
-    /// The plain statement in the backlog that begins or ends a transaction, if it is one.
-    fn bracket_in_backlog(&self, state: &SessionState) -> Option<Bracket> {
-        bracket(self.text_in_backlog(state)?)
-    }
 }
 
 impl Io {

@@ -18,9 +18,7 @@ use crate::session::decided::Decided;
 use crate::session::facts::causal::is_bound_to;
 use crate::session::facts::kills::{own_kill, prepared_kill, takes_several_statements};
 use crate::session::hidden::Batched;
-use crate::session::io::Io;
 use crate::session::leg::Leg;
-use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::statement;
 use crate::statement::{Kill, Own};
@@ -74,21 +72,15 @@ pub(in crate::session) fn batchable(worker: &Worker, leg: &mut Leg, input: &[u8]
 /// A reader that lacked writes when it was asked last is asked alone: the read would be run in
 /// vain. So is one that is not waited for, as the reply takes time. The connection may be given
 /// up with the reply: a session that would lose something with it asks alone, too.
-pub(in crate::session) fn may_ask_ahead(
-    worker: &Worker,
-    io: &Io,
-    state: &SessionState,
-    links: &Links,
-    kind: Kind,
-    decided: &Decided,
-) -> bool {
+pub(in crate::session) fn may_ask_ahead(worker: &Worker, leg: &Leg, kind: Kind, decided: &Decided) -> bool {
+    let Leg { state, links, flight } = leg;
     let status = state.status;
     let is_alone = status.contains(StatusFlags::AUTOCOMMIT) && !status.contains(StatusFlags::IN_TRANSACTION);
     decided.is_split()
         && decided.is_plain_read()
         && is_alone
         && state.trace.is_none()
-        && io.is_one_command(state, kind)
+        && flight.is_one_command(state, kind)
         && !is_bound_to(state, links, decided.hostgroup())
         && links.loss(state) == Loss::Nothing
         && !worker.settings().causal.wait.is_zero()

@@ -275,3 +275,21 @@ pub(in crate::session) async fn while_waiting<T>(
     })
     .await
 }
+
+/// The same within what is [`watched`](crate::session::cx::watched).
+pub(in crate::session) async fn while_wanted<T>(
+    control: &Control,
+    capabilities: Capabilities,
+    mut waiting: Pin<&mut impl Future<Output = T>>,
+) -> Result<Option<T>, Ending> {
+    poll_fn(|cx| {
+        let Some(has_left) = control.watch.ask() else { return Poll::Pending };
+        match control.signal() {
+            _ if killed_here(control, capabilities, true)? => Poll::Ready(Ok(None)),
+            signal if signal >= Signal::Stop => Poll::Ready(Err(Ending::Silent)),
+            _ if has_left => Poll::Ready(Err(Ending::ClientLeft)),
+            _ => waiting.as_mut().poll(cx).map(|done| Ok(Some(done))),
+        }
+    })
+    .await
+}

@@ -1,5 +1,6 @@
 //! What others are shown of a session that waits or answers.
 
+use command::Command;
 use std::num::NonZeroU64;
 
 use observe::running::Measured;
@@ -24,20 +25,25 @@ pub(in crate::session) fn measure_own(
     command.map_or(Measured::plain(kind), |command| entry.measure_as(command, flight.statement))
 }
 
-/// The command in the backlog waits for a backend.
-pub(in crate::session) fn show_waiting(entry: &BookEntry, io: &Io, state: &SessionState, flight: &Flight) {
-    show_waiting_since(entry, io, state, flight, Instant::now());
+/// A command waits for a backend, or for its turn.
+pub(in crate::session) fn show_waiting(
+    entry: &BookEntry,
+    state: &SessionState,
+    flight: &Flight,
+    command: Option<Command<'_>>,
+) {
+    show_waiting_since(entry, state, flight, command, Instant::now());
 }
 
 /// The same for who has just looked at the clock.
 pub(in crate::session) fn show_waiting_since(
     entry: &BookEntry,
-    io: &Io,
     state: &SessionState,
     flight: &Flight,
+    command: Option<Command<'_>>,
     now: Instant,
 ) {
-    if let Some(command) = io.command(state.identity.capabilities) {
+    if let Some(command) = command {
         entry.begin_running_at(Measured::plain(command.kind), state.shown(&entry.worker, command), now);
         note_traced_wait(entry, state, command, now);
     }
