@@ -350,11 +350,12 @@ impl Cx<'_> {
     /// What comes behind a command that was answered, or needs no answer.
     #[inline]
     fn next_phase(&self) -> Phase {
+        let is_last = self.io.backlog.is_empty();
         let asks = self.entry.control.running.is_warned()
             || may_ask_what_is_set(self.entry, &self.leg.state, &self.leg.links)
             || self.leg.state.hides_write()
-            || self.may_judge()
-            || self.may_learn();
+            || self.leg.may_judge(self.entry, is_last)
+            || self.leg.may_learn(self.entry, is_last);
         match asks {
             true => Phase::FollowUp,
             false if self.leg.flight.refused.is_some() => Phase::Retrying,
@@ -384,10 +385,10 @@ impl Cx<'_> {
         if may_ask_what_is_set(self.entry, &self.leg.state, &self.leg.links) {
             ask_what_is_set(self.entry, self.leg).await?;
         }
-        if self.may_judge() {
+        if self.leg.may_judge(self.entry, self.io.backlog.is_empty()) {
             judge_routines(self.entry, self.leg).await?;
         }
-        if self.may_learn() {
+        if self.leg.may_learn(self.entry, self.io.backlog.is_empty()) {
             learn_tables(self.entry, self.leg).await?;
         }
         Ok(if self.leg.flight.refused.is_some() { Phase::Retrying } else { Phase::Over })

@@ -144,7 +144,7 @@ impl Cx<'_> {
                 look @ (Look::Wait(_) | Look::Prove(_)) => look,
             };
             let deadline = begun + Duration::from_millis(asked.how.policy.timeout_ms.into());
-            self.release_to_wait();
+            self.leg.release_to_wait(self.entry);
             let command = self.io.command(self.leg.state.identity.capabilities);
             show_waiting(self.entry, &self.leg.state, &self.leg.flight, command);
             let others =

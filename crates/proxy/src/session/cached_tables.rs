@@ -14,10 +14,8 @@ use wire::StatusFlags;
 use wire::packet::Cells;
 use wire::reply::Answer;
 
-use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_besides, ask_rows, forget_warnings, packet_of};
-use super::io::Io;
 use super::leg::Leg;
 use super::links::Links;
 use super::relations::can_be_asked_for;
@@ -28,16 +26,16 @@ use crate::relations::Relation;
 use crate::state::Pin;
 use crate::worker::Worker;
 
-impl Cx<'_> {
-    /// Whether definitions are to be asked for, and nothing is lost with that.
+impl Leg {
+    /// Whether definitions are to be asked for, and nothing is lost with that. `is_last` says that the
+    /// client has sent nothing behind its command.
     #[inline]
-    pub(super) fn may_learn(&self) -> bool {
-        let wanted = self.entry.worker.cached.to_learn.borrow();
+    pub(super) fn may_learn(&self, entry: &BookEntry, is_last: bool) -> bool {
+        let wanted = entry.worker.cached.to_learn.borrow();
         // Mostly no session is to ask for any.
         !wanted.is_empty()
-            && wanted
-                .get(&self.entry.control.id())
-                .is_some_and(|wanted| is_free_to_ask(self.io, self.leg, wanted.hostgroup))
+            && is_last
+            && wanted.get(&entry.control.id()).is_some_and(|wanted| is_free_to_ask(self, wanted.hostgroup))
     }
 }
 
@@ -120,12 +118,11 @@ async fn learn(
 }
 
 /// Whether the session's server can be asked something that leaves nothing.
-fn is_free_to_ask(io: &Io, leg: &Leg, hostgroup: u32) -> bool {
+fn is_free_to_ask(leg: &Leg, hostgroup: u32) -> bool {
     hostgroup == leg.state.here
         && leg.state.status.contains(StatusFlags::AUTOCOMMIT)
         && !leg.state.in_transaction()
         && leg.flight.decided.is_none()
-        && io.backlog.is_empty()
         && leg.links.in_use.is_some()
         && leg.links.pipelined.is_empty()
         && (leg.links.is_unpinned() || leg.links.has_only_pins(&CODE))

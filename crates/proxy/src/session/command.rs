@@ -48,7 +48,7 @@ impl Cx<'_> {
         if self.entry.control.take_spared() {
             note_shots(&self.entry.control, self.leg.links.state_mut(), None);
             self.make_idle();
-            if self.may_keep_error() {
+            if self.leg.may_keep_error(self.entry, self.io.backlog.is_empty()) {
                 return Poll::Ready(Ok(Phase::KeepingError));
             }
         }

@@ -8,6 +8,7 @@ use super::entry::BookEntry;
 use super::facts::leases::break_promise;
 use super::facts::places::shares;
 use super::facts::sharing::make_one_idle;
+use super::leg::Leg;
 use super::links::Links;
 use super::state::SessionState;
 use crate::limits::SWEEP_INTERVAL;
@@ -17,44 +18,47 @@ impl Cx<'_> {
     /// The session waits for its client: what is not bound to it may be used by others.
     pub(super) fn make_idle(&mut self) {
         let goes_on = !self.io.backlog.is_empty() && !self.leg.links.is_promised();
-        self.idle_unless(goes_on);
+        let is_last = self.io.backlog.is_empty();
+        self.leg.idle_unless(self.entry, goes_on, is_last);
     }
+}
 
+impl Leg {
     /// The session waits for other sessions before its command is sent. They may need the
     /// connection to come to their end.
-    pub(super) fn release_to_wait(&mut self) {
-        self.idle_unless(false);
+    pub(super) fn release_to_wait(&mut self, entry: &BookEntry) {
+        // Its command waits.
+        self.idle_unless(entry, false, false);
     }
 
-    /// The same, unless the session `goes_on` at once.
-    fn idle_unless(&mut self, goes_on: bool) {
+    /// The same, unless the session `goes_on` at once. `is_last` says that the client has sent nothing
+    /// more.
+    pub(super) fn idle_unless(&mut self, entry: &BookEntry, goes_on: bool, is_last: bool) {
         let is_awaited = |backend: &Backend| backend.connection().is_awaited();
-        if self.leg.links.in_use.as_ref().is_none_or(is_awaited) || self.leg.flight.decided.is_some() {
+        if self.links.in_use.as_ref().is_none_or(is_awaited) || self.flight.decided.is_some() {
             return;
         }
-        self.leg.links.note_ran(&mut self.leg.state);
-        let hostgroup = self.leg.state.here;
-        if !self.leg.links.away.others.is_empty() {
-            make_others_idle(self.entry, &self.leg.state, &mut self.leg.links);
+        self.links.note_ran(&mut self.state);
+        let hostgroup = self.state.here;
+        if !self.links.away.others.is_empty() {
+            make_others_idle(entry, &self.state, &mut self.links);
         }
-        let may_be_hit = self.leg.links.connection().is_some_and(|link| link.state().may_be_hit);
-        if !shares(self.entry, &self.leg.state, hostgroup) || may_be_hit && self.leg.links.is_promised() {
-            return break_promise(self.entry, &mut self.leg.state, &mut self.leg.links);
+        let may_be_hit = self.links.connection().is_some_and(|link| link.state().may_be_hit);
+        if !shares(entry, &self.state, hostgroup) || may_be_hit && self.links.is_promised() {
+            return break_promise(entry, &mut self.state, &mut self.links);
         }
-        let pin = self.leg.links.pin(&self.leg.state);
+        let pin = self.links.pin(&self.state);
         // Hidden code that began before an error is asked about behind it.
-        let is_for_error = pin == Some(Pin::Warnings) || pin.is_some() && self.may_keep_error();
-        self.entry
-            .control
-            .set_pin(if is_for_error { Some(Pin::Warnings) } else { pin }, self.entry.worker.now());
+        let is_for_error = pin == Some(Pin::Warnings) || pin.is_some() && self.may_keep_error(entry, is_last);
+        entry.control.set_pin(if is_for_error { Some(Pin::Warnings) } else { pin }, entry.worker.now());
         if is_for_error {
-            self.entry.worker.look_in(SWEEP_INTERVAL);
+            entry.worker.look_in(SWEEP_INTERVAL);
         }
-        if pin.is_some() || goes_on || !self.leg.links.is_as_it_seems(&self.leg.state) {
-            return break_promise(self.entry, &mut self.leg.state, &mut self.leg.links);
+        if pin.is_some() || goes_on || !self.links.is_as_it_seems(&self.state) {
+            return break_promise(entry, &mut self.state, &mut self.links);
         }
-        if let Some(backend) = self.leg.links.in_use.take() {
-            make_one_idle(self.entry, &self.leg.state, &mut self.leg.links, backend);
+        if let Some(backend) = self.links.in_use.take() {
+            make_one_idle(entry, &self.state, &mut self.links, backend);
         }
     }
 }

@@ -72,22 +72,24 @@ impl SessionState {
 }
 
 impl Cx<'_> {
-    /// Whether the last error alone binds the session, which waits for its client, to its
-    /// connection; or, besides, code that its server is asked about once the error is kept.
-    pub(super) fn may_keep_error(&self) -> bool {
-        self.leg.state.kept_error().is_some()
-            && self.io.backlog.is_empty()
-            && (may_leave_diagnostics(self.entry, &self.leg.state, &self.leg.links)
-                || self.may_judge_behind_error()
-                    && is_left_to_itself(self.entry, &self.leg.state, &self.leg.links))
-    }
-
     /// Answers the command in the backlog with an error of the proxy's own, of which the client may
     /// ask as of a server's.
     pub(super) async fn refuse_and_keep(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
         self.refuse_here(kind, error).await?;
         self.leg.links.keep_own_error(&mut self.leg.state, error);
         Ok(())
+    }
+}
+
+impl Leg {
+    /// Whether the last error alone binds the session, which waits for its client, to its
+    /// connection; or, besides, code that its server is asked about once the error is kept. `is_last`
+    /// says that the client has sent nothing behind its command.
+    pub(super) fn may_keep_error(&self, entry: &BookEntry, is_last: bool) -> bool {
+        is_last
+            && self.state.kept_error().is_some()
+            && (may_leave_diagnostics(entry, &self.state, &self.links)
+                || self.may_judge_behind_error(entry) && is_left_to_itself(entry, &self.state, &self.links))
     }
 }
 

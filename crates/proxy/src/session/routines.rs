@@ -14,7 +14,6 @@ use upstream::Reply;
 use wire::StatusFlags;
 use wire::reply::Answer;
 
-use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::asking::{
     ask_rows, ask_server, end_question, forget_warnings, has_mode, has_usual_grammar, packet_of, texts,
@@ -34,39 +33,39 @@ use crate::worker::Worker;
 /// source.
 const UNALTERED_MIN: Duration = Duration::from_secs(3_700);
 
-impl Cx<'_> {
+impl Leg {
     /// Whether it is of use to ask what the routines do that have run, and nothing is lost with
-    /// that.
+    /// that. `is_last` says that the client has sent nothing behind its command.
     #[inline]
-    pub(super) fn may_judge(&self) -> bool {
-        self.leg.state.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged, &CODE))
+    pub(super) fn may_judge(&self, entry: &BookEntry, is_last: bool) -> bool {
+        let unjudged = self.state.unjudged.as_ref().filter(|_| is_last);
+        unjudged.is_some_and(|unjudged| self.is_free_but_for(entry, unjudged, &CODE))
     }
 
     /// The same once what the server says of the last statement is kept: until then a question
     /// would take it away.
-    pub(super) fn may_judge_behind_error(&self) -> bool {
+    pub(super) fn may_judge_behind_error(&self, entry: &BookEntry) -> bool {
         let pins = [CODE[0], CODE[1], Pin::Warnings];
-        self.leg.state.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged, &pins))
+        self.state.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(entry, unjudged, &pins))
     }
 
     /// Whether `pins`, of hidden code, alone bind the session to its hostgroup, and its server can
     /// be asked about that.
-    fn is_free_but_for(&self, unjudged: &Unjudged, pins: &[Pin]) -> bool {
+    fn is_free_but_for(&self, entry: &BookEntry, unjudged: &Unjudged, pins: &[Pin]) -> bool {
         let hostgroup = unjudged.hostgroup;
         // At MySQL a question begins a transaction, too, where `autocommit` is off. Behind those
         // about tables it is ended.
-        let is_outside = !self.leg.state.status.contains(StatusFlags::IN_TRANSACTION)
-            && (self.leg.state.status.contains(StatusFlags::AUTOCOMMIT) || unjudged.has_only_tables());
-        hostgroup == self.leg.state.here
-            && (self.entry.worker.settings().judge_routines || unjudged.has_only_tables())
-            && self.leg.flight.decided.is_none()
-            && self.io.backlog.is_empty()
-            && self.leg.links.in_use.is_some()
+        let is_outside = !self.state.status.contains(StatusFlags::IN_TRANSACTION)
+            && (self.state.status.contains(StatusFlags::AUTOCOMMIT) || unjudged.has_only_tables());
+        hostgroup == self.state.here
+            && (entry.worker.settings().judge_routines || unjudged.has_only_tables())
+            && self.flight.decided.is_none()
+            && self.links.in_use.is_some()
             && is_outside
             // A session that is bound by other pins would not be free, and warnings would be gone.
-            && self.leg.links.has_only_pins(pins)
+            && self.links.has_only_pins(pins)
             // Sessions that have one connection to one server need not know.
-            && (shares(self.entry, &self.leg.state, hostgroup) || !self.entry.worker.has_one_way(&self.leg.state))
+            && (shares(entry, &self.state, hostgroup) || !entry.worker.has_one_way(&self.state))
     }
 }
 

@@ -59,7 +59,7 @@ impl Cx<'_> {
         if delay.is_zero() && limits.is_empty() {
             return Ok(Ok(Vec::new()));
         }
-        self.release_to_wait();
+        self.leg.release_to_wait(self.entry);
         let command = self.io.command(self.leg.state.identity.capabilities);
         show_waiting(self.entry, &self.leg.state, &self.leg.flight, command);
         self.entry.control.delayed.set(true);
