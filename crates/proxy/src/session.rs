@@ -141,6 +141,7 @@ use cx::Cx;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::task::Poll;
 use upstream::Copied;
 
 use cached_tables::learn_tables;
@@ -166,7 +167,6 @@ use session::identity::Identity;
 use state::{Past, SessionState};
 use told::ask_what_is_set;
 use warnings::log_warnings;
-use wire::reply::Answer;
 
 use crate::audit;
 use crate::control::Control;
@@ -325,7 +325,10 @@ impl Cx<'_> {
             Phase::Waiting(kind) => Box::pin(self.wait(kind)),
             Phase::SettingUp(kind) => Box::pin(self.set_up(kind)),
             Phase::Uploading => Box::pin(self.upload()),
-            Phase::Answered => Box::pin(self.end_answer()),
+            Phase::Answered => Box::pin(async {
+                flush_client(self.entry, self.io, &mut self.leg.state, &mut self.leg.links).await?;
+                Ok(self.next_phase())
+            }),
             Phase::FollowUp => Box::pin(self.follow_up()),
             Phase::Retrying => Box::pin(async {
                 self.say_again().await?;
@@ -363,12 +366,6 @@ impl Cx<'_> {
         }
     }
 
-    /// Waits until the client has taken its reply.
-    async fn end_answer(&mut self) -> Result<Phase, Ending> {
-        flush_client(self.entry, self.io, &mut self.leg.state, &mut self.leg.links).await?;
-        Ok(self.next_phase())
-    }
-
     /// Asks the server what the client has not asked for.
     async fn follow_up(&mut self) -> Result<Phase, Ending> {
         let is_known = self.leg.flight.refused.is_none() && self.leg.links.pipelined.is_empty();
@@ -380,7 +377,10 @@ impl Cx<'_> {
             log_warnings(self.entry, self.leg, warned).await?;
         }
         if self.leg.state.hides_write() {
-            Box::pin(self.ask_what_was_written()).await?;
+            let end = Box::pin(self.leg.ask_what_was_written(self.entry)).await?;
+            let sent = poll_fn(|cx| Poll::Ready(self.io.send(cx, &end))).await;
+            sent.map_err(|_| Ending::ClientLeft)?;
+            flush_client(self.entry, self.io, &mut self.leg.state, &mut self.leg.links).await?;
         }
         if may_ask_what_is_set(self.entry, &self.leg.state, &self.leg.links) {
             ask_what_is_set(self.entry, self.leg).await?;
@@ -424,19 +424,10 @@ impl Cx<'_> {
         .await?;
         self.entry.control.set_busy();
         if complete {
-            return Ok(self.phase_after(upload.answer, upload.next_seq()));
+            return Ok(Phase::after(upload.answer, upload.next_seq()).unwrap_or_else(|| self.next_phase()));
         }
         // A server that answers before it has the whole command will not read the rest.
         Err(Ending::BackendSpoke { answer_seq: Some(upload.next_seq()) })
-    }
-
-    /// What comes behind a command that was sent, and is answered like this.
-    fn phase_after(&self, answer: Answer, seq: u8) -> Phase {
-        match answer {
-            Answer::None => self.next_phase(),
-            Answer::Endless => Phase::Tunnel,
-            _ => Phase::Relaying(seq),
-        }
     }
 }
 

@@ -52,7 +52,7 @@ impl Leg {
                 all.leave_home(id, home);
                 Box::pin(close_at(entry, &mut self.state, &mut self.links, home, serial)).await?;
             }
-            return Err(self.reset_nothing(kind, id));
+            return Err(reset_nothing(self, kind, id));
         }
         // A value that was sent before is not there. A cursor ends with the next execution.
         if prepared.is_at_home() && hostgroup != home && (kind != Kind::StmtExecute || prepared.has_parts()) {
@@ -142,7 +142,7 @@ impl Leg {
             NotPrepared::Refused(_) if kind == Kind::SendLongData => {
                 Stop::Dropped { is_to_forget: !self.links.has_warnings() }
             }
-            NotPrepared::Refused(_) if kind == Kind::StmtFetch => self.refuse_fetch(id),
+            NotPrepared::Refused(_) if kind == Kind::StmtFetch => refuse_fetch(self, id),
             NotPrepared::Refused(refusal) if kind.answer() != Answer::None => {
                 let command = self.flight.command(self.state.identity.capabilities);
                 if let Some(command) = command {
@@ -175,28 +175,28 @@ impl Leg {
             Err(why) => Box::pin(self.go_without(entry, kind, id, why, decided)).await,
         }
     }
+}
 
-    /// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is
-    /// nothing to reset, and to prepare the statement would take away the warnings that the client
-    /// may ask for.
-    fn reset_nothing(&mut self, kind: Kind, id: u32) -> Stop {
-        drop(self.state.take_parts(kind, id));
-        self.links.note_ran(&mut self.state);
-        self.state.last.counted.changed = 0;
-        self.state.last.hide_changed();
-        Stop::Told(ok(self.state.identity.capabilities, self.state.status))
-    }
+/// Answers a `COM_STMT_FETCH` of a statement that the backend in use does not have, and cannot
+/// prepare now: it has no cursor there.
+fn refuse_fetch(leg: &mut Leg, id: u32) -> Stop {
+    let is_mariadb = leg.links.is_mariadb();
+    let error = ClientError::NoCursor { id, is_mariadb }.to_packet(1, Capabilities::PROTOCOL_41);
+    leg.state.note_error(leg.links.state_mut());
+    leg.state.note_failed(Some(&error));
+    leg.links.release_error(&mut leg.state);
+    Stop::Told(front(&error).to_vec())
+}
 
-    /// Answers a `COM_STMT_FETCH` of a statement that the backend in use does not have, and cannot
-    /// prepare now: it has no cursor there.
-    fn refuse_fetch(&mut self, id: u32) -> Stop {
-        let is_mariadb = self.links.is_mariadb();
-        let error = ClientError::NoCursor { id, is_mariadb }.to_packet(1, Capabilities::PROTOCOL_41);
-        self.state.note_error(self.links.state_mut());
-        self.state.note_failed(Some(&error));
-        self.links.release_error(&mut self.state);
-        Stop::Told(front(&error).to_vec())
-    }
+/// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is
+/// nothing to reset, and to prepare the statement would take away the warnings that the client
+/// may ask for.
+fn reset_nothing(leg: &mut Leg, kind: Kind, id: u32) -> Stop {
+    drop(leg.state.take_parts(kind, id));
+    leg.links.note_ran(&mut leg.state);
+    leg.state.last.counted.changed = 0;
+    leg.state.last.hide_changed();
+    Stop::Told(ok(leg.state.identity.capabilities, leg.state.status))
 }
 
 /// Answers a command: the statement is not there any more. A client that executes it prepares it

@@ -27,8 +27,8 @@ use crate::state::Pin;
 use crate::worker::Worker;
 
 impl Leg {
-    /// Whether definitions are to be asked for, and nothing is lost with that. `is_last` says that the
-    /// client has sent nothing behind its command.
+    /// Whether definitions are to be asked for, and nothing is lost with that. `is_last` says that
+    /// the client has sent nothing behind its command.
     #[inline]
     pub(super) fn may_learn(&self, entry: &BookEntry, is_last: bool) -> bool {
         let wanted = entry.worker.cached.to_learn.borrow();

@@ -141,7 +141,7 @@ impl Leg {
         let hostgroup = decided.hostgroup();
         let replicas_from = entry.worker.settings().variables.aurora_max_lag_ms_only_read_from_replicas;
         let wanted = Wanted::new(fresh, &entry.worker.shared, hostgroup, replicas_from);
-        let reached = self.reach_wanting(entry, wanted, decided).await?;
+        let reached = reach_wanting(self, entry, wanted, decided).await?;
         let Some((server, peer)) = self.links.server_at(reached, hostgroup) else { return Ok(reached) };
         let shared = &entry.worker.shared;
         let is_first = wanted.is_first(shared, &server) && fresh.is_at_peer(shared, &server, peer);
@@ -150,21 +150,7 @@ impl Leg {
             return Ok(reached);
         }
         leave_backend(entry, &mut self.state, &mut self.links);
-        self.reach_wanting(entry, wanted, decided).await
-    }
-
-    /// Gets to where the command goes; among servers to choose from, those that have what it wants
-    /// come first.
-    async fn reach_wanting(
-        &mut self,
-        entry: &BookEntry,
-        wanted: Wanted,
-        decided: &mut Decided,
-    ) -> Result<u32, Stop> {
-        self.flight.begin().wanted = Some(Box::new(wanted));
-        let reached = self.reach(entry, decided).await;
-        self.flight.begin().wanted = None;
-        reached
+        reach_wanting(self, entry, wanted, decided).await
     }
 
     /// The writer of the pair does it.
@@ -213,6 +199,20 @@ impl Leg {
         };
         Err(Stop::refused(error))
     }
+}
+
+/// Gets to where the command goes; among servers to choose from, those that have what it wants
+/// come first.
+async fn reach_wanting(
+    leg: &mut Leg,
+    entry: &BookEntry,
+    wanted: Wanted,
+    decided: &mut Decided,
+) -> Result<u32, Stop> {
+    leg.flight.begin().wanted = Some(Box::new(wanted));
+    let reached = leg.reach(entry, decided).await;
+    leg.flight.begin().wanted = None;
+    reached
 }
 
 impl Worker {

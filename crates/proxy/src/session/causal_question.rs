@@ -1,7 +1,5 @@
 //! Questions to servers about acknowledged writes, and what is remembered of the answers.
 
-use std::future::poll_fn;
-use std::task::Poll;
 use std::time::Duration;
 
 use gtid::{Gtid, Highest};
@@ -13,12 +11,10 @@ use upstream::query;
 use wire::reply::Answer;
 
 use super::awaited::Awaited;
-use super::cx::Cx;
 use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_besides, ask_server, internal_query_within, packet_of};
 use super::facts::causal::{is_bound_to, note_answer, question_for};
-use super::facts::replies::flush_client;
 use super::leg::Leg;
 use super::links::Links;
 use super::state::SessionState;
@@ -29,32 +25,29 @@ use crate::ending::Ending;
 use crate::limits::CAUSAL_ANSWER_MAX;
 use crate::worker::Worker;
 
-impl Cx<'_> {
-    /// Asks for the transaction that the reply has hidden, and tells the client the end of that.
-    pub(super) async fn ask_what_was_written(&mut self) -> Result<(), Ending> {
-        let Some(end) = self.leg.state.gtids.as_mut().and_then(|gtids| gtids.untold.take()) else {
-            return Ok(());
+impl Leg {
+    /// Asks for the transaction that the reply has hidden. The end of that, for the client.
+    pub(super) async fn ask_what_was_written(&mut self, entry: &BookEntry) -> Result<Vec<u8>, Ending> {
+        let Some(end) = self.state.gtids.as_mut().and_then(|gtids| gtids.untold.take()) else {
+            return Ok(Vec::new());
         };
-        if self.leg.links.in_use.is_some() && !self.leg.links.is_promised() {
-            let is_mariadb = self.leg.links.is_mariadb();
-            self.leg.links.note_ran(&mut self.leg.state);
-            let question =
-                (packet_of(&self.leg.state, untold::question(is_mariadb).as_bytes()), Answer::Result);
-            let replies = ask_besides(self.entry, self.leg, &[question]).await?;
-            self.leg.links.hide_last_result(&mut self.leg.state);
+        if self.links.in_use.is_some() && !self.links.is_promised() {
+            let is_mariadb = self.links.is_mariadb();
+            self.links.note_ran(&mut self.state);
+            let question = (packet_of(&self.state, untold::question(is_mariadb).as_bytes()), Answer::Result);
+            let replies = ask_besides(entry, self, &[question]).await?;
+            self.links.hide_last_result(&mut self.state);
             let told = replies.first().and_then(upstream::Reply::only_row);
             let told = told.map(|row| untold::told(row, is_mariadb)).unwrap_or_default();
-            let hostgroup = self.leg.state.here;
-            let cluster = self.entry.worker.cluster_of(hostgroup);
+            let hostgroup = self.state.here;
+            let cluster = entry.worker.cluster_of(hostgroup);
             for gtid in told.iter() {
-                if let Some(gtids) = &mut self.leg.state.gtids {
+                if let Some(gtids) = &mut self.state.gtids {
                     gtids.note(hostgroup, cluster, *gtid);
                 }
             }
         }
-        let sent = poll_fn(|cx| Poll::Ready(self.io.send(cx, &end))).await;
-        sent.map_err(|_| Ending::ClientLeft)?;
-        flush_client(self.entry, self.io, &mut self.leg.state, &mut self.leg.links).await
+        Ok(end)
     }
 }
 

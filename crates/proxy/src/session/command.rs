@@ -72,15 +72,10 @@ impl Cx<'_> {
         }
     }
 
-    /// Whether shards look at the next command before home does.
-    fn is_for_shards(&mut self) -> bool {
-        !self.io.is_for_once && self.leg.links.away.role.looks(&self.entry.worker)
-    }
-
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs. If
     /// not, it is in the backlog from then on.
     pub(super) fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Phase, Ending> {
-        if self.is_for_shards() {
+        if !self.io.is_for_once && self.leg.links.away.role.looks(&self.entry.worker) {
             let command = first_command(self.entry, &self.leg.state, input)?;
             if let Some(command) = command
                 && let Some(phase) = self.begin_at_shard(cx, command, input)?
@@ -211,7 +206,7 @@ impl Cx<'_> {
             send_command(&self.entry.worker, self.leg, cx, setup, now)?;
         }
         if upload.complete && self.leg.links.is_sent() {
-            return Ok(self.phase_after(upload.answer, 1));
+            return Ok(Phase::after(upload.answer, 1).unwrap_or_else(|| self.next_phase()));
         }
         self.leg.flight.begin().upload = Some(Box::new(upload));
         Ok(Phase::Uploading)
@@ -232,7 +227,11 @@ impl Cx<'_> {
         let is_last = self.leg.flight.may_ask_for_file
             || before.answer == Answer::Endless
             || self.leg.flight.is_changing();
-        if !before.complete || is_last || !is_visible(rest) || self.is_for_shards() {
+        if !before.complete
+            || is_last
+            || !is_visible(rest)
+            || !self.io.is_for_once && self.leg.links.away.role.looks(&self.entry.worker)
+        {
             return None;
         }
         let goes_along = |next: &Command<'_>| {

@@ -31,8 +31,8 @@ impl Leg {
         self.idle_unless(entry, false, false);
     }
 
-    /// The same, unless the session `goes_on` at once. `is_last` says that the client has sent nothing
-    /// more.
+    /// The same, unless the session `goes_on` at once. `is_last` says that the client has sent
+    /// nothing more.
     pub(super) fn idle_unless(&mut self, entry: &BookEntry, goes_on: bool, is_last: bool) {
         let is_awaited = |backend: &Backend| backend.connection().is_awaited();
         if self.links.in_use.as_ref().is_none_or(is_awaited) || self.flight.decided.is_some() {

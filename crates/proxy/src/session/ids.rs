@@ -8,20 +8,16 @@ use upstream::{AcquireError, Full};
 use wire::command::Kind;
 
 use super::cx::{Cx, watched};
+use super::entry::BookEntry;
 use super::facts::commands::{Look, look, naming};
 use super::kill_forms::spell_kill;
+use super::leg::Leg;
 use super::links::Links;
 use crate::ending::Ending;
 use crate::statement::{self, Own};
 use crate::worker::Worker;
 
 impl Cx<'_> {
-    /// Whether the proxy deals with the command in the backlog itself, or may have to.
-    pub(super) fn is_ours(&self) -> bool {
-        let command = self.io.command(self.leg.state.identity.capabilities);
-        command.is_none_or(|command| look(&self.entry.worker, self.leg, command) != Look::Plain)
-    }
-
     /// Deals with such a command, which is in the backlog.
     pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
         let look = self
@@ -81,6 +77,13 @@ impl Cx<'_> {
             self.io.splice_front(0..len, &named);
         }
         Ok(())
+    }
+}
+
+impl Leg {
+    /// Whether the proxy deals with a command itself, or may have to.
+    pub(super) fn is_ours(&self, entry: &BookEntry, command: Option<Command<'_>>) -> bool {
+        command.is_none_or(|command| look(&entry.worker, self, command) != Look::Plain)
     }
 }
 

@@ -64,16 +64,12 @@ impl Cx<'_> {
 
     /// Waits in line as long as the client and others want that.
     pub(super) fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<Result<Phase, Ending>> {
-        self.poll_in_line(cx).map_ok(|()| Phase::Reading)
-    }
-
-    fn poll_in_line(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
         let Some(line) = self.leg.flight.as_mut().and_then(|flight| flight.in_line.as_mut()) else {
-            return Poll::Ready(Ok(()));
+            return Poll::Ready(Ok(Phase::Reading));
         };
         if killed_here(&self.entry.control, self.leg.state.identity.capabilities, true)? {
             line.is_killed = true;
-            return Poll::Ready(Ok(()));
+            return Poll::Ready(Ok(Phase::Reading));
         }
         if self.entry.control.signal() >= Signal::Stop {
             return Poll::Ready(Err(Ending::Silent));
@@ -100,7 +96,7 @@ impl Cx<'_> {
                 }
             }
         }
-        Poll::Ready(Ok(()))
+        Poll::Ready(Ok(Phase::Reading))
     }
 }
 

@@ -83,8 +83,8 @@ impl Cx<'_> {
 
 impl Leg {
     /// Whether the last error alone binds the session, which waits for its client, to its
-    /// connection; or, besides, code that its server is asked about once the error is kept. `is_last`
-    /// says that the client has sent nothing behind its command.
+    /// connection; or, besides, code that its server is asked about once the error is kept.
+    /// `is_last` says that the client has sent nothing behind its command.
     pub(super) fn may_keep_error(&self, entry: &BookEntry, is_last: bool) -> bool {
         is_last
             && self.state.kept_error().is_some()

@@ -72,7 +72,9 @@ impl Cx<'_> {
                     return Ok(Phase::FastForward);
                 }
             }
-            _ if self.is_ours() => Box::pin(self.handle_ids(kind)).await?,
+            _ if self.leg.is_ours(self.entry, self.io.command(self.leg.state.identity.capabilities)) => {
+                Box::pin(self.handle_ids(kind)).await?;
+            }
             // Nothing to close or reset where nothing was prepared.
             Kind::StmtClose | Kind::SendLongData if has_none => self.skip_command().await.map(drop)?,
             _ => match decided {

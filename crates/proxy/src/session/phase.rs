@@ -1,6 +1,7 @@
 //! What a session does, step after step: the phases of a command.
 
 use wire::command::Kind;
+use wire::reply::Answer;
 
 /// What a session does next.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +40,18 @@ pub(super) enum Phase {
     Tunnel,
     /// The proxy does not look at the commands of the user: bytes are copied.
     FastForward,
+}
+
+impl Phase {
+    /// What comes behind a command that was sent, and is answered like this; nothing if it has no
+    /// reply. The reply begins with sequence id `seq`.
+    pub(super) const fn after(answer: Answer, seq: u8) -> Option<Self> {
+        match answer {
+            Answer::None => None,
+            Answer::Endless => Some(Self::Tunnel),
+            _ => Some(Self::Relaying(seq)),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -68,7 +68,10 @@ impl Cx<'_> {
             let is_injected = matches!(decided.screened.sighting, Some(Sighting::Refused(_)));
             match reply {
                 Reply::Error(error) if is_injected => Box::pin(self.refuse_injected(kind, &error)).await?,
-                reply => self.reply_as_decided(kind, reply).await?,
+                reply => {
+                    let stop = reply_as_decided(self.leg, kind, reply);
+                    Box::pin(self.tell_stop(kind, stop, &mut decided)).await?;
+                }
             }
             return Ok(self.next_phase());
         }
@@ -84,7 +87,9 @@ impl Cx<'_> {
             drop(room);
         }
         if decided.next == Next::Commit {
-            Box::pin(self.commit_first(kind)).await?;
+            if let Err(stop) = Box::pin(commit_first(self.leg, self.entry)).await {
+                Box::pin(self.tell_stop(kind, stop, &mut decided)).await?;
+            }
             return Ok(self.next_phase());
         }
         // What is sent once more has its places, and was delayed.
@@ -138,8 +143,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Does what becomes of a command that is not sent now. What is done next for it; nothing if the
-    /// client has its reply.
+    /// Does what becomes of a command that is not sent now. What is done next for it; nothing if
+    /// the client has its reply.
     async fn tell_stop(
         &mut self,
         kind: Kind,
@@ -177,37 +182,6 @@ impl Cx<'_> {
         Ok(None)
     }
 
-    /// Gives the command in the backlog the answer that was decided on.
-    async fn reply_as_decided(&mut self, kind: Kind, reply: Reply) -> Result<(), Ending> {
-        if let Some(all) = self.leg.state.prepared.as_mut().filter(|_| kind == Kind::StmtPrepare) {
-            all.forget_last();
-        }
-        let text = match reply {
-            Reply::Ok(_) if kind == Kind::StmtPrepare => {
-                return self.refuse_here(kind, &ClientError::OkIsNotPrepared).await;
-            }
-            Reply::Ok(text) => text,
-            Reply::Error(error) => return self.refuse_and_keep(kind, &error).await,
-        };
-        let packet = packet::Ok { info: text.as_bytes(), ..packet::Ok::plain(self.leg.state.status) };
-        self.answer_here(kind, &packet.encode(self.leg.state.identity.capabilities)).await
-    }
-
-    /// Commits the open transaction for the command in the backlog, which is judged anew after
-    /// that: it may belong elsewhere.
-    async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
-        note_commit(self.entry, &self.leg.state, &mut self.leg.flight);
-        let commit = (packet_of(&self.leg.state, b"COMMIT"), Answer::Result);
-        match ask_server(self.entry, self.leg, &[commit]).await? {
-            Err(error) => self.refuse_here(kind, &ClientError::CommitUnknown(Box::new(error))).await,
-            Ok(replies) if self.leg.state.status.contains(StatusFlags::IN_TRANSACTION) => {
-                let refusal = replies.first().map_or(&[][..], |reply| front(&reply.bytes));
-                self.answer_here(kind, refusal).await
-            }
-            Ok(_) => Ok(()),
-        }
-    }
-
     /// Answers the command in the backlog with one packet.
     pub(super) async fn answer_here(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Ending> {
         begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, kind);
@@ -233,6 +207,36 @@ impl Cx<'_> {
         self.entry.answered_here(&self.leg.links, error.code());
         Ok(())
     }
+}
+
+impl Leg {}
+
+/// Commits the open transaction for a command, which is judged anew after that: it may belong
+/// elsewhere.
+async fn commit_first(leg: &mut Leg, entry: &BookEntry) -> Result<(), Stop> {
+    note_commit(entry, &leg.state, &mut leg.flight);
+    let commit = (packet_of(&leg.state, b"COMMIT"), Answer::Result);
+    match ask_server(entry, leg, &[commit]).await? {
+        Err(error) => Err(Stop::refused(ClientError::CommitUnknown(Box::new(error)))),
+        Ok(replies) if leg.state.status.contains(StatusFlags::IN_TRANSACTION) => {
+            Err(Stop::Told(replies.first().map_or(&[][..], |reply| front(&reply.bytes)).to_vec()))
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+/// What a client gets for which this answer was decided on.
+fn reply_as_decided(leg: &mut Leg, kind: Kind, reply: Reply) -> Stop {
+    if let Some(all) = leg.state.prepared.as_mut().filter(|_| kind == Kind::StmtPrepare) {
+        all.forget_last();
+    }
+    let text = match reply {
+        Reply::Ok(_) if kind == Kind::StmtPrepare => return Stop::refused(ClientError::OkIsNotPrepared),
+        Reply::Ok(text) => text,
+        Reply::Error(error) => return Stop::kept(error),
+    };
+    let packet = packet::Ok { info: text.as_bytes(), ..packet::Ok::plain(leg.state.status) };
+    Stop::Told(packet.encode(leg.state.identity.capabilities))
 }
 
 impl Leg {
@@ -270,10 +274,10 @@ impl Leg {
         {
             return Err(self.set_up_failed(error, decided));
         }
-        self.check_connected(decided)?;
+        check_connected(self, decided)?;
         if self.links.needs_last_result(&self.state, decided) {
             Box::pin(self.tell_last_result(entry, kind)).await?;
-            self.check_connected(decided)?;
+            check_connected(self, decided)?;
         }
         if kind.names_statement() {
             self.bring_statement(entry, kind, decided).await?;
@@ -287,19 +291,6 @@ impl Leg {
             Box::pin(self.ask_ahead(entry, kind, decided)).await?;
         }
         Ok(Fit::Sent)
-    }
-
-    /// What was asked for the command in the backlog may have lost the connection. With nothing
-    /// else lost the command goes elsewhere.
-    fn check_connected(&mut self, decided: &mut Decided) -> Result<(), Stop> {
-        if self.links.in_use.is_some() {
-            return Ok(());
-        }
-        if let Some(error) = self.state.transaction.rolled_back.take() {
-            return Err(self.set_up_failed(error, decided));
-        }
-        self.flight.tries_again(decided);
-        Err(Stop::Elsewhere)
     }
 
     /// Gets to where the command in the backlog was decided to go. A read that the split sends to a
@@ -357,6 +348,19 @@ impl Leg {
     }
 }
 
+/// What was asked for the command in the backlog may have lost the connection. With nothing
+/// else lost the command goes elsewhere.
+fn check_connected(leg: &mut Leg, decided: &mut Decided) -> Result<(), Stop> {
+    if leg.links.in_use.is_some() {
+        return Ok(());
+    }
+    if let Some(error) = leg.state.transaction.rolled_back.take() {
+        return Err(leg.set_up_failed(error, decided));
+    }
+    leg.flight.tries_again(decided);
+    Err(Stop::Elsewhere)
+}
+
 impl Io {
     /// Does what rules want done with the command in the backlog: its text is replaced, and the
     /// next command meets other rules.
@@ -382,8 +386,8 @@ impl Io {
     }
 }
 
-/// Puts a text in the place of that in the command that `front` begins with. Of a larger one there is
-/// no whole text that a rule could have seen.
+/// Puts a text in the place of that in the command that `front` begins with. Of a larger one there
+/// is no whole text that a rule could have seen.
 pub(super) fn rewrite(front: &mut Vec<u8>, caps: Capabilities, text: &[u8]) {
     let command = Command::first(front, caps).filter(Command::is_whole);
     let part = command.map(|command| (command.payload().len(), command.text().len()));

@@ -19,7 +19,8 @@
 //!   [`ids`]: ids of sequences, [`last_id`]: what `LAST_INSERT_ID()` is;
 //! - [`transaction`]: transactions that reach shards, [`savepoints`]: those within them,
 //!   [`lost`]: those that end unasked, [`autocommit`]: what does not end them;
-//! - [`done`]: what has come of a command; [`role`]: what a session has at shards, [`facts`]: what statements need to know of it.
+//! - [`done`]: what has come of a command; [`role`]: what a session has at shards, [`facts`]: what
+//!   statements need to know of it.
 
 mod autocommit;
 mod command;
@@ -114,7 +115,7 @@ impl Cx<'_> {
         if matches!(kind, Kind::Query | Kind::StmtPrepare) {
             self.complete_front().await?;
         }
-        if self.is_ours() {
+        if self.leg.is_ours(self.entry, self.io.command(self.leg.state.identity.capabilities)) {
             return Ok(self.leg.links.stay_home());
         }
         let done = match kind {
@@ -152,8 +153,8 @@ impl Cx<'_> {
             Done::Skipped => drop(self.skip_command().await?),
             Done::Refused(error) => {
                 self.leg.links.away.role.shards().last = Place::Home;
-                // Of a transaction that was lost at a question about the statement, the client hears
-                // first.
+                // Of a transaction that was lost at a question about the statement, the client
+                // hears first.
                 let lost = self.leg.state.transaction.rolled_back.take();
                 self.refuse_here(kind, lost.as_deref().unwrap_or(&error)).await?;
             }

@@ -1,7 +1,7 @@
 //! Answers to questions about where statements go and what the session knows: `EXPLAIN ROUTE`, the
 //! trace of the last statement, `PROXYSQL INTERNAL SESSION`.
 
-use command::Command;
+use command::{Command, Copied};
 use front::login::ok;
 use route::{Candidate, Explanation, MustSee, Verdict};
 use upstream::candidates;
@@ -18,7 +18,7 @@ use super::facts::places::circumstances;
 use super::facts::replies::write_to_client;
 use super::facts::shown::begin_own;
 use super::internal::internals;
-use super::io::Io;
+use super::leg::Leg;
 use super::links::Links;
 use super::state::SessionState;
 use crate::ending::Ending;
@@ -44,12 +44,16 @@ enum Told {
 impl Cx<'_> {
     /// Answers a question, which is in the backlog.
     pub(super) async fn tell(&mut self, kind: Kind, ask: Ask) -> Result<(), Ending> {
+        let command = self.io.command(self.leg.state.identity.capabilities).filter(Command::is_whole);
+        let copied = command.map(|command| command.copied());
         let told = match ask {
-            Ask::Route { json, from } => match self.explain_route(from).await? {
-                Some(explanation) if json => Told::Json("EXPLAIN", explanation.json()),
-                Some(explanation) => Told::Rows(explanation.rows()),
-                None => Told::Refused(ClientError::NothingToExplain),
-            },
+            Ask::Route { json, from } => {
+                match self.leg.explain_route(self.entry, copied.as_ref(), from).await? {
+                    Some(explanation) if json => Told::Json("EXPLAIN", explanation.json()),
+                    Some(explanation) => Told::Rows(explanation.rows()),
+                    None => Told::Refused(ClientError::NothingToExplain),
+                }
+            }
             Ask::Trace { json } => match &self.leg.state.trace {
                 Some(trace) if json => Told::Json("EXPLAIN", trace.json()),
                 Some(trace) => Told::Rows(trace.rows()),
@@ -87,26 +91,33 @@ impl Cx<'_> {
         self.entry.answered_here(&self.leg.links, 0);
         Ok(())
     }
+}
 
+impl Leg {
     /// Explains the statement in the backlog that begins `from` bytes behind the beginning of its
     /// text.
-    async fn explain_route(&mut self, from: usize) -> Result<Option<Explanation>, Ending> {
-        if self.entry.worker.has_shards() {
-            return Box::pin(self.explain_shards(from)).await;
+    async fn explain_route(
+        &mut self,
+        entry: &BookEntry,
+        copied: Option<&Copied>,
+        from: usize,
+    ) -> Result<Option<Explanation>, Ending> {
+        let Some(command) = copied.map(Copied::command) else { return Ok(None) };
+        if entry.worker.has_shards() {
+            return Box::pin(self.explain_shards(entry, command, from)).await;
         }
-        Ok(explain_backlog(self.entry, self.io, &self.leg.state, &self.leg.links, from))
+        Ok(explain_command(entry, &self.state, &self.links, command, from))
     }
 }
 
 /// The same where no tables are split over servers.
-pub(super) fn explain_backlog(
+pub(super) fn explain_command(
     entry: &BookEntry,
-    io: &Io,
     state: &SessionState,
     links: &Links,
+    command: Command<'_>,
     from: usize,
 ) -> Option<Explanation> {
-    let command = io.command(state.identity.capabilities).filter(Command::is_whole)?;
     let session = links.session(state);
     let at = circumstances(&entry.worker, state, &session, asked(command, 0), false);
     explain_text(entry, state, links, command.text().get(from..)?, true, &at)

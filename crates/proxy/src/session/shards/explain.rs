@@ -8,49 +8,45 @@ use super::facts::read_settings;
 use super::inner::take_inner;
 use super::plan::with_request;
 use crate::ending::Ending;
-use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::places::circumstances;
 use crate::session::leg::Leg;
-use crate::session::tell::{explain_backlog, explain_text};
+use crate::session::tell::{explain_command, explain_text};
 
-impl Cx<'_> {
-    /// Writes down where the statement in the backlog goes that begins `from` bytes behind the
+impl Leg {
+    /// Writes down where the statement of a command goes that begins `from` bytes behind the
     /// beginning of its text; nothing if it is no statement.
     pub(in crate::session) async fn explain_shards(
         &mut self,
+        entry: &BookEntry,
+        sent: ::command::Command<'_>,
         from: usize,
     ) -> Result<Option<Explanation>, Ending> {
-        let command =
-            self.io.command(self.leg.state.identity.capabilities).filter(command::Command::is_whole);
-        let of = |part: Option<&[u8]>| part.unwrap_or_default().to_vec();
-        let payload = of(command.map(|command| command.payload()));
-        let text = of(command.and_then(|command| command.text().get(from..)));
-        let what = self.entry.worker.routing.borrow_mut().look(&text, self.leg.state.reading());
+        let payload = sent.payload().to_vec();
+        let text = sent.text().get(from..).unwrap_or_default().to_vec();
+        let what = entry.worker.routing.borrow_mut().look(&text, self.state.reading());
         let command = Command::query(payload, text, what);
-        let Some((plan, rows)) = self.leg.explained(self.entry, &command).await? else {
-            return Ok(explain_backlog(self.entry, self.io, &self.leg.state, &self.leg.links, from));
+        let Some((plan, rows)) = self.explained(entry, &command).await? else {
+            return Ok(explain_command(entry, &self.state, &self.links, sent, from));
         };
         let mut explanation = match &plan {
-            Plan::Home => explain_backlog(self.entry, self.io, &self.leg.state, &self.leg.links, from),
+            Plan::Home => explain_command(entry, &self.state, &self.links, sent, from),
             Plan::One(branch) => {
-                let inner = take_inner(self.entry, &self.leg.state, &mut self.leg.links, branch.hostgroup);
+                let inner = take_inner(entry, &self.state, &mut self.links, branch.hostgroup);
                 let text = branch.text.as_deref().unwrap_or(&command.text);
                 let session = inner.leg.links.session(&inner.leg.state);
                 let at = circumstances(&inner.entry.worker, &inner.leg.state, &session, None, false);
                 let explanation =
                     explain_text(&inner.entry, &inner.leg.state, &inner.leg.links, text, true, &at);
-                self.leg.links.put_inner(inner);
+                self.links.put_inner(inner);
                 explanation
             }
-            _ => explain_backlog(self.entry, self.io, &self.leg.state, &self.leg.links, from).map(
-                |mut explanation| {
-                    explanation.steps.retain(|step| {
-                        matches!(step, Step::Session { .. } | Step::Digest { .. } | Step::Shape { .. })
-                    });
-                    explanation
-                },
-            ),
+            _ => explain_command(entry, &self.state, &self.links, sent, from).map(|mut explanation| {
+                explanation.steps.retain(|step| {
+                    matches!(step, Step::Session { .. } | Step::Digest { .. } | Step::Shape { .. })
+                });
+                explanation
+            }),
         };
         if let Some(explanation) = &mut explanation {
             explanation.steps.splice(..0, rows.into_iter().map(Step::Shards));

@@ -97,7 +97,7 @@ impl Cx<'_> {
     pub(super) async fn run_where(&mut self, place: Place, command: &Command) -> Result<Done, Ending> {
         let hostgroup = match place {
             Place::Home => return Ok(Done::Home),
-            Place::Shards => return self.tell_warnings(command).await,
+            Place::Shards => return Ok(self.leg.tell_warnings(command)),
             Place::Shard(hostgroup) => hostgroup,
         };
         if command.asks_last_id() {

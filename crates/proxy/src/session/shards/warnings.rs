@@ -14,10 +14,7 @@ use super::done::Done;
 use super::many::Ended;
 use super::role::{Warning, Warnings};
 use super::runners::Runners;
-use crate::ending::Ending;
-use crate::session::cx::Cx;
-use crate::session::facts::replies::write_to_client;
-use crate::session::facts::shown::begin_own;
+use crate::session::leg::Leg;
 use crate::worker::Worker;
 
 /// `MYSQL_TYPE_LONGLONG`, of counts.
@@ -188,21 +185,14 @@ fn has_error(reply: &[u8], code: u16) -> bool {
     cells(reply).is_some_and(|rows| rows.iter().any(is_it))
 }
 
-impl Cx<'_> {
+impl Leg {
     /// Answers a question about the warnings of the last statement, which has run at several
     /// shards.
-    pub(super) async fn tell_warnings(&mut self, command: &Command) -> Result<Done, Ending> {
-        let Some(question) = Question::of(&command.text) else { return Ok(Done::Home) };
-        begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, command.kind);
-        let seq = self.skip_command().await?;
-        let caps = self.leg.state.identity.capabilities;
-        let theirs = capabilities_at_shards(caps);
-        let status = self.leg.state.status;
-        let packets =
-            self.leg.links.away.role.shards().warnings.answer(&question, seq, status, [theirs, caps]);
-        write_to_client(self.entry, self.io, &mut self.leg.state, &packets).await?;
-        self.entry.answered_here(&self.leg.links, 0);
-        Ok(Done::Over)
+    pub(super) fn tell_warnings(&mut self, command: &Command) -> Done {
+        let Some(question) = Question::of(&command.text) else { return Done::Home };
+        let caps = self.state.identity.capabilities;
+        let (theirs, status) = (capabilities_at_shards(caps), self.state.status);
+        Done::Told(self.links.away.role.shards().warnings.answer(&question, 1, status, [theirs, caps]))
     }
 }
 
