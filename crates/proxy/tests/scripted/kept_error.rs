@@ -4,6 +4,7 @@ use testkit::client::CAPABILITIES;
 
 use super::pipeline::accept_with;
 use super::shared::{comes, config, two};
+use super::shared_routines::FIRST;
 use super::split::{Scene, scene};
 use super::support::{Client, Database, log_in, messages, ms, pair_of_servers, play, run, secs, stage};
 
@@ -222,5 +223,28 @@ fn c05_an_error_that_is_kept_is_not_asked_about_elsewhere() {
         client.send_query("SHOW WARNINGS").await;
         tells_again(&mut reader).await;
         comes(&mut client, &mut reader, "SHOW WARNINGS").await;
+    });
+}
+
+/// What takes away the warnings of the question for another session's error hides the number of
+/// rows too: it is asked for before.
+#[test]
+fn c06_rows_that_only_the_server_counts_are_not_hidden_with_the_warnings() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        fails(&mut one, &mut server).await;
+        let sql = "SELECT a FROM t UNION SELECT b FROM u LIMIT 2";
+        two.send_query(sql).await;
+        two.expect_err(9001).await;
+        tells_it(&mut server).await;
+        two.send_query(sql).await;
+        comes(&mut two, &mut server, sql).await;
+        two.send_query("SELECT FOUND_ROWS()").await;
+        server.expect_query(FIRST).await;
+        let columns = ["ROW_COUNT()", "FOUND_ROWS()", "@@character_set_results", "@@sql_mode"];
+        server.rows(&columns, &[&[Some("-1"), Some("5"), Some("utf8mb4"), Some("")]]).await;
+        server.expect_query("SELECT 1 FROM (SELECT 1) AS pointsman").await;
+        server.rows(&["1"], &[&[Some("1")]]).await;
+        comes(&mut two, &mut server, "SELECT COALESCE(5, FOUND_ROWS()) AS `FOUND_ROWS()`").await;
     });
 }

@@ -16,7 +16,7 @@ enum Is {
     Function,
 }
 
-const FIRST: &str = "SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode";
+pub(super) const FIRST: &str = "SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode";
 
 /// The server tells how many rows there were.
 async fn tells_rows(server: &mut Database, changed: &str, found: &str) {

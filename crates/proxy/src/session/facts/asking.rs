@@ -23,6 +23,7 @@ use crate::session::facts::records::note_internal;
 use crate::session::leg::Leg;
 use crate::session::state::SessionState;
 use crate::session::trace::Part;
+use crate::state::Pin;
 
 /// The same where the command in the backlog, or the next one, does not need the replies: there
 /// are none if the backend was given up. If a transaction was lost with it, the client hears of
@@ -118,6 +119,10 @@ pub(in crate::session) fn give_up_unanswered(
 
 /// Has the backend in use forget warnings that are not about the session's statements.
 pub(in crate::session) async fn forget_warnings(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    if leg.links.has_pins(&[Pin::FoundRows]) && leg.links.unknown_here(&leg.state).found.is_none() {
+        // Only the server knows how many rows there were, and behind what follows it does not.
+        ask_rows(entry, leg).await?;
+    }
     // At MariaDB a statement without tables leaves them as they are.
     let read = (packet_of(&leg.state, b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
     ask_besides(entry, leg, &[read]).await?;
