@@ -53,6 +53,7 @@
 
 mod again;
 mod answer;
+mod at_once;
 mod awaited;
 mod backlog;
 mod batched;
@@ -122,6 +123,7 @@ mod routines;
 mod segments;
 mod set_up;
 pub(crate) mod shards;
+mod stage;
 mod state;
 mod stop;
 mod switch;
@@ -131,7 +133,6 @@ mod told;
 mod trace;
 mod traced;
 mod upload;
-mod wait;
 mod warnings;
 mod without_schema;
 mod without_writer;

@@ -8,15 +8,11 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use upstream::{Found, InLine, Place, Whom, take, take_at_once};
-use wire::command::Kind;
 
 use super::cx::Cx;
-use super::decided::Next;
-use super::entry::BookEntry;
-use super::facts::causal::{awaits_writes, has_to_see};
 use super::facts::commands::batchable;
 use super::facts::orders::killed_here;
-use super::facts::places::{has_to_wait, shares, take_found};
+use super::facts::places::take_found;
 use super::facts::shown::show_waiting_since;
 use super::leg::Leg;
 use super::phase::Phase;
@@ -98,34 +94,6 @@ impl Cx<'_> {
         }
         Poll::Ready(Ok(Phase::Reading))
     }
-}
-
-/// Whether there is nothing to be done for the command that was decided about but to get a
-/// connection, which other sessions may have.
-pub(super) fn needs_only_a_connection(entry: &BookEntry, leg: &Leg, kind: Kind) -> bool {
-    let (_state, user) = (&leg.state, &leg.state.identity.account.user);
-    let Some(decided) = leg.flight.decided.as_ref().filter(|_| leg.links.in_use.is_none()) else {
-        return false;
-    };
-    matches!(kind, Kind::Query | Kind::StmtExecute)
-        // With a place in line it was here before.
-        && leg.flight.in_line.is_none()
-        && !decided.is_cached()
-        && decided.target() == Some(leg.state.here)
-        && decided.patch.is_none()
-        // What was brought to a connection that is gone has to be brought to the next one.
-        && matches!(decided.next, Next::Turn | Next::SetUp)
-        && decided.lost == 0
-        && !decided.orders.as_ref().is_some_and(|orders| orders.come_first())
-        && !has_to_wait(&entry.worker, &leg.state, kind)
-        && leg.flight.paused.is_none()
-        && leg.state.trace.is_none()
-        && leg.flight.wanted.is_none()
-        && !leg.state.begins_later()
-        && has_to_see(&entry.worker, &leg.state, &leg.links, decided).is_none()
-        && !awaits_writes(&entry.worker, &leg.state, &leg.links, decided)
-        && !user.backends().is_limited()
-        && shares(entry, &leg.state, decided.hostgroup())
 }
 
 /// Takes what has come of waiting, if nothing more has to be done for that.

@@ -1,4 +1,4 @@
-//! Where the next command goes: decided before it is sent.
+//! Commands that are being sent: what is kept of them.
 
 use command::Command;
 use session::change::Change;
@@ -9,73 +9,15 @@ use wire::frame::MAX_PAYLOAD;
 use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::causal::note_causal;
-use super::facts::executions::{comes_alone, is_here, note_prepared, preparing, propose};
+use super::facts::executions::{note_prepared, preparing, propose};
 use super::facts::kills::begin_listing;
-use super::facts::routing::decide;
 use super::facts::writes::note_write;
 use super::leg::Leg;
-use super::links::Links;
 use super::state::prepared::Prepared;
 use super::state::{Past, SessionState};
-use super::trace::Trace;
 use crate::limits::PREPARED_BYTES_MAX;
 use crate::state::{Mark, Pin};
 use crate::worker::Worker;
-
-impl Leg {
-    /// What is to be done with a command, if that is to send it to the backend in use. If not, it
-    /// is kept in [`decided`](super::InFlight::decided); nothing is if more of the command has to
-    /// be there first.
-    pub(super) fn points_here(&mut self, entry: &BookEntry, command: Command<'_>) -> Option<Decided> {
-        let known = self.flight.as_mut().and_then(|flight| flight.decided.take());
-        let decided = if let Some(decided) = known {
-            // A patch is for the connection that was set up before.
-            Decided { patch: None, ..decided }
-        } else {
-            self.state.trace(Trace::clear);
-            decide(entry, &self.state, &self.links, command)?
-        };
-        if is_here(&entry.worker, &self.state, &self.links, &decided)
-            && is_simple(&entry.worker, &self.state, &self.links, command, &decided)
-        {
-            return Some(decided);
-        }
-        self.flight.begin().decided = Some(decided);
-        None
-    }
-}
-
-/// What is to be done with a command, if it may be sent before the one in front of it is
-/// answered.
-pub(super) fn decide_along(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
-    command: Command<'_>,
-) -> Option<Decided> {
-    let kind = command.kind;
-    if state.trace.is_some() {
-        // One after the other: there is one trace.
-        return None;
-    }
-    let is_judged = matches!(kind, Kind::Query | Kind::StmtPrepare) || kind.names_statement();
-    if is_judged && !(entry.worker.has_one_way(state) && links.away.others.is_empty()) {
-        return None;
-    }
-    let decided = decide(entry, state, links, command)?;
-    // What changes the session has to be seen to succeed: the answers in front of its own say
-    // nothing of that.
-    let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())
-        || matches!(kind, Kind::InitDb | Kind::SetOption | Kind::ProcessInfo | Kind::ResetConnection)
-        || state.prepared_change(command).is_some();
-    // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
-    // does not replace it.
-    let waits = changes || decided.asks_for_last() && state.last.ran.may_only_look();
-    (!waits
-        && is_here(&entry.worker, state, links, &decided)
-        && is_simple(&entry.worker, state, links, command, &decided))
-    .then_some(decided)
-}
 
 /// Takes note of a command that is being sent to the backend.
 pub(super) fn note_sent(
@@ -154,23 +96,6 @@ fn hear_execution(worker: &Worker, leg: &mut Leg, command: Command<'_>, decided:
         all.take_told();
     }
     leg.flight.begin().taps.keep_definitions();
-}
-
-/// Whether the command is all that has to be sent.
-#[inline]
-fn is_simple(
-    worker: &Worker,
-    state: &SessionState,
-    links: &Links,
-    command: Command<'_>,
-    decided: &Decided,
-) -> bool {
-    comes_alone(worker, state, links, command, decided)
-        && match (&state.prepared, command.kind) {
-            (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(links.state()),
-            (_, kind) if kind.names_statement() => links.is_known_here(&worker.upstream.kept, state, command),
-            _ => true,
-        }
 }
 
 impl Worker {

@@ -4,10 +4,8 @@
 use std::pin::pin;
 
 use command::Command;
-use command::splice;
 use route::{Route, Sighting};
 use upstream::{AcquireError, Ahead, Full};
-use wire::Capabilities;
 use wire::command::Kind;
 use wire::frame::front;
 use wire::reply::Answer;
@@ -21,8 +19,7 @@ use super::entry::BookEntry;
 use super::facts::asking::forget_warnings;
 use super::facts::asking::{ask_server, packet_of};
 use super::facts::causal::{awaits_writes, depends_on_writes, has_to_see};
-use super::facts::commands::NEEDS_LAST_ID;
-use super::facts::places::has_to_wait;
+use super::facts::executions::rewrite;
 use super::facts::replies::{reply, reply_error};
 use super::facts::sharing::makes_way_for_new;
 use super::facts::shown::begin_own;
@@ -32,6 +29,7 @@ use super::io::Io;
 use super::leg::Leg;
 use super::phase::Phase;
 use super::prepare::prepare_before;
+use super::stage::{last, turn};
 use super::state::SessionState;
 use super::state::prepared::Registry;
 use super::stop::Stop;
@@ -95,7 +93,7 @@ impl Cx<'_> {
         // What is sent once more has its places, and was delayed.
         let waits = decided.next < Next::SetUp
             && self.leg.flight.paused.is_none()
-            && (decided.orders.is_some() || has_to_wait(&self.entry.worker, &self.leg.state, kind));
+            && turn::is_due(&self.entry.worker, &self.leg.state, kind, decided.orders.as_deref());
         decided.next = Next::SetUp;
         self.leg.flight.begin().decided = Some(decided);
         Ok(if waits { Phase::Waiting(kind) } else { Phase::SettingUp(kind) })
@@ -209,8 +207,6 @@ impl Cx<'_> {
     }
 }
 
-impl Leg {}
-
 /// Commits the open transaction for a command, which is judged anew after that: it may belong
 /// elsewhere.
 async fn commit_first(leg: &mut Leg, entry: &BookEntry) -> Result<(), Stop> {
@@ -263,9 +259,7 @@ impl Leg {
         let flight = self.flight.begin();
         (flight.ahead, flight.wants_new) = (Ahead::Nothing, false);
         reached?;
-        if decided.plan.effects.intersects(NEEDS_LAST_ID) {
-            self.bring_last_id(entry, decided).await?;
-        }
+        last::bring_id(entry, self, decided).await?;
         let kept = &entry.worker.upstream.kept;
         let has_to_prepare =
             |command: Command<'_>| self.links.has_to_prepare(kept, &self.state, command, decided);
@@ -275,8 +269,7 @@ impl Leg {
             return Err(self.set_up_failed(error, decided));
         }
         check_connected(self, decided)?;
-        if self.links.needs_last_result(&self.state, decided) {
-            Box::pin(self.tell_last_result(entry, kind)).await?;
+        if last::tell(entry, self, kind, decided).await? {
             check_connected(self, decided)?;
         }
         if kind.names_statement() {
@@ -383,16 +376,6 @@ impl Io {
             (true, false) => Ahead::Settings,
             (true, true) => Ahead::All,
         }
-    }
-}
-
-/// Puts a text in the place of that in the command that `front` begins with. Of a larger one there
-/// is no whole text that a rule could have seen.
-pub(super) fn rewrite(front: &mut Vec<u8>, caps: Capabilities, text: &[u8]) {
-    let command = Command::first(front, caps).filter(Command::is_whole);
-    let part = command.map(|command| (command.payload().len(), command.text().len()));
-    if let Some((end, len)) = part {
-        splice(front, end - len..end, text);
     }
 }
 

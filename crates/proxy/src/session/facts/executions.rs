@@ -5,21 +5,19 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::task::Poll;
 
-use command::Command;
+use command::{Command, splice};
 use session::change::Change;
-use session::places::Came;
 use sql::shape::Effects;
 use tokio::time::Instant;
+use wire::Capabilities;
 use wire::command::{Kind, STATEMENT_ID};
 use wire::frame::HEADER_LEN;
 
-use super::commands::{NEEDS_LAST_ID, is_own};
 use crate::control::Control;
 use crate::ending::Ending;
-use crate::session::decided::{Decided, Next};
+use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
-use crate::session::facts::causal::{depends_on_writes, may_lack_writes};
-use crate::session::facts::places::{has_to_wait, is_at, shares};
+use crate::session::facts::places::shares;
 use crate::session::flight::Flight;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
@@ -142,58 +140,6 @@ pub(in crate::session) async fn send_parts(
     poll_fn(|cx| Poll::Ready(leg.links.send(cx, &parts))).await
 }
 
-/// What was decided about the execution that `input` is, if the backend in use has its
-/// statement, maybe from another session, and gets nothing else.
-pub(in crate::session) fn reuse_at_once(
-    worker: &Worker,
-    leg: &mut Leg,
-    command: Command<'_>,
-    input: &[u8],
-) -> Option<Decided> {
-    let is_all = command.kind == Kind::StmtExecute && command.is_whole() && command.packet() == input;
-    if !is_all || is_own(worker, leg, command) || !needs_only_its_statement(worker, leg, command) {
-        return None;
-    }
-    if leg.state.begins_later() {
-        return None;
-    }
-    let id = command.statement()?;
-    let prepared = leg.state.prepared.as_ref()?.get(id)?;
-    let link = leg.links.state();
-    let place = prepared.at(link);
-    let is_usual = is_usual(prepared, command)
-        && place.is_none_or(|place| place.came != Came::ForOnce)
-        && !prepared.has_other_columns_at(link)
-        && !leg.state.lacks_types(link, command);
-    if !is_usual {
-        return None;
-    }
-    let known_as = place.map(|place| place.statement.id);
-    debug_assert!(
-        known_as.is_none() || !leg.links.is_awaited(),
-        "whoever gets a connection has nothing there yet"
-    );
-    let known_as = if let Some(known_as) = known_as {
-        known_as
-    } else {
-        let typed = leg.state.typed_by(command);
-        leg.links.reuse_statement(&leg.state, id, &typed)?
-    };
-    let patch = leg.links.patch(&leg.state, command, known_as).ok()?;
-    let decided = leg.flight.as_mut()?.decided.take()?;
-    Some(Decided { patch, ..decided })
-}
-
-/// Whether an execution is all that has to be sent to the backend in use, once its statement is
-/// there.
-pub(in crate::session) fn needs_only_its_statement(worker: &Worker, leg: &Leg, command: Command<'_>) -> bool {
-    leg.flight.decided.as_ref().is_some_and(|decided| {
-        decided.patch.is_none()
-            && is_here(worker, &leg.state, &leg.links, decided)
-            && comes_alone(worker, &leg.state, &leg.links, command, decided)
-    })
-}
-
 /// What is kept of a statement that is prepared.
 pub(in crate::session) fn preparing(
     entry: &BookEntry,
@@ -252,39 +198,12 @@ pub(in crate::session) fn is_usual(prepared: &Prepared, command: Command<'_>) ->
         && !command.opens_cursor()
 }
 
-/// The same, and nothing is to be sent there first.
-pub(in crate::session) fn is_here(
-    worker: &Worker,
-    state: &SessionState,
-    links: &Links,
-    decided: &Decided,
-) -> bool {
-    is_at(worker, state, links, decided) && !links.has_setup() && !state.begins_later()
-}
-
-/// Whether nothing is to be done before the command, but for bringing its prepared statement.
-#[inline]
-pub(in crate::session) fn comes_alone(
-    worker: &Worker,
-    state: &SessionState,
-    links: &Links,
-    command: Command<'_>,
-    decided: &Decided,
-) -> bool {
-    if decided.is_cached() {
-        return false;
+/// Puts a text in the place of that in the command that `front` begins with. Of a larger one there
+/// is no whole text that a rule could have seen.
+pub(in crate::session) fn rewrite(front: &mut Vec<u8>, caps: Capabilities, text: &[u8]) {
+    let command = Command::first(front, caps).filter(Command::is_whole);
+    let part = command.map(|command| (command.payload().len(), command.text().len()));
+    if let Some((end, len)) = part {
+        splice(front, end - len..end, text);
     }
-    if command.kind == Kind::StmtPrepare && worker.len_to_complete(command).is_some() {
-        return false;
-    }
-    let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
-    let effects = decided.plan.effects;
-    let asks = links.needs_last_result(state, decided)
-        || effects.intersects(NEEDS_LAST_ID) && !links.has_last_id(state);
-    !(ordered
-        || asks
-        || decided.next == Next::Commit
-        || depends_on_writes(command.kind) && may_lack_writes(worker, state, links, decided)
-        || has_to_wait(worker, state, command.kind)
-        || links.has_to_prepare(&worker.upstream.kept, state, command, decided))
 }

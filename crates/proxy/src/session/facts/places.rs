@@ -148,13 +148,6 @@ pub(in crate::session) fn has_transaction(state: &SessionState, links: &Links) -
     state.in_transaction() || links.away.role.has_transaction()
 }
 
-/// Whether such a command waits whatever rules say about it.
-pub(in crate::session) fn has_to_wait(worker: &Worker, state: &SessionState, kind: Kind) -> bool {
-    runs(kind)
-        && (state.identity.account.user.limit.is_some()
-            || !worker.settings().variables.default_query_delay.is_zero())
-}
-
 /// The side that an attribute of a command asks for; of an execution of a statement with so many
 /// parameters, none of which was sent as long data.
 pub(in crate::session) fn asked(command: Command<'_>, params: u16) -> Option<AccessMode> {

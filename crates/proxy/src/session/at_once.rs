@@ -1,0 +1,201 @@
+//! Commands that go at once: to the backend in use, behind others that were sent there, or to the
+//! next one in line. Each stage is asked whether there is something to do first.
+
+use command::Command;
+use session::places::Came;
+use wire::command::Kind;
+
+use super::decided::{Decided, Next};
+use super::entry::BookEntry;
+use super::facts::causal::{awaits_writes, depends_on_writes, has_to_see, may_lack_writes};
+use super::facts::commands::is_own;
+use super::facts::executions::is_usual;
+use super::facts::places::{is_at, shares};
+use super::facts::routing::decide;
+use super::leg::Leg;
+use super::links::Links;
+use super::stage::{last, turn};
+use super::state::SessionState;
+use super::trace::Trace;
+use crate::worker::Worker;
+
+impl Leg {
+    /// What is to be done with a command, if that is to send it to the backend in use. If not, it
+    /// is kept in [`decided`](super::InFlight::decided); nothing is if more of the command has to
+    /// be there first.
+    pub(super) fn points_here(&mut self, entry: &BookEntry, command: Command<'_>) -> Option<Decided> {
+        let known = self.flight.as_mut().and_then(|flight| flight.decided.take());
+        let decided = if let Some(decided) = known {
+            // A patch is for the connection that was set up before.
+            Decided { patch: None, ..decided }
+        } else {
+            self.state.trace(Trace::clear);
+            decide(entry, &self.state, &self.links, command)?
+        };
+        if is_here(&entry.worker, &self.state, &self.links, &decided)
+            && is_simple(&entry.worker, &self.state, &self.links, command, &decided)
+        {
+            return Some(decided);
+        }
+        self.flight.begin().decided = Some(decided);
+        None
+    }
+}
+
+/// What is to be done with a command, if it may be sent before the one in front of it is
+/// answered.
+pub(super) fn decide_along(
+    entry: &BookEntry,
+    state: &SessionState,
+    links: &Links,
+    command: Command<'_>,
+) -> Option<Decided> {
+    let kind = command.kind;
+    if state.trace.is_some() {
+        // One after the other: there is one trace.
+        return None;
+    }
+    let is_judged = matches!(kind, Kind::Query | Kind::StmtPrepare) || kind.names_statement();
+    if is_judged && !(entry.worker.has_one_way(state) && links.away.others.is_empty()) {
+        return None;
+    }
+    let decided = decide(entry, state, links, command)?;
+    // What changes the session has to be seen to succeed: the answers in front of its own say
+    // nothing of that.
+    let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())
+        || matches!(kind, Kind::InitDb | Kind::SetOption | Kind::ProcessInfo | Kind::ResetConnection)
+        || state.prepared_change(command).is_some();
+    // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
+    // does not replace it.
+    let waits = changes || decided.asks_for_last() && state.last.ran.may_only_look();
+    (!waits
+        && is_here(&entry.worker, state, links, &decided)
+        && is_simple(&entry.worker, state, links, command, &decided))
+    .then_some(decided)
+}
+
+/// What was decided about the execution that `input` is, if the backend in use has its
+/// statement, maybe from another session, and gets nothing else.
+pub(super) fn reuse_at_once(
+    worker: &Worker,
+    leg: &mut Leg,
+    command: Command<'_>,
+    input: &[u8],
+) -> Option<Decided> {
+    let is_all = command.kind == Kind::StmtExecute && command.is_whole() && command.packet() == input;
+    if !is_all || is_own(worker, leg, command) || !needs_only_its_statement(worker, leg, command) {
+        return None;
+    }
+    if leg.state.begins_later() {
+        return None;
+    }
+    let id = command.statement()?;
+    let prepared = leg.state.prepared.as_ref()?.get(id)?;
+    let link = leg.links.state();
+    let place = prepared.at(link);
+    let is_usual = is_usual(prepared, command)
+        && place.is_none_or(|place| place.came != Came::ForOnce)
+        && !prepared.has_other_columns_at(link)
+        && !leg.state.lacks_types(link, command);
+    if !is_usual {
+        return None;
+    }
+    let known_as = place.map(|place| place.statement.id);
+    debug_assert!(
+        known_as.is_none() || !leg.links.is_awaited(),
+        "whoever gets a connection has nothing there yet"
+    );
+    let known_as = if let Some(known_as) = known_as {
+        known_as
+    } else {
+        let typed = leg.state.typed_by(command);
+        leg.links.reuse_statement(&leg.state, id, &typed)?
+    };
+    let patch = leg.links.patch(&leg.state, command, known_as).ok()?;
+    let decided = leg.flight.as_mut()?.decided.take()?;
+    Some(Decided { patch, ..decided })
+}
+
+/// Whether an execution is all that has to be sent to the backend in use, once its statement is
+/// there.
+fn needs_only_its_statement(worker: &Worker, leg: &Leg, command: Command<'_>) -> bool {
+    leg.flight.decided.as_ref().is_some_and(|decided| {
+        decided.patch.is_none()
+            && is_here(worker, &leg.state, &leg.links, decided)
+            && comes_alone(worker, &leg.state, &leg.links, command, decided)
+    })
+}
+
+/// Whether there is nothing to be done for the command that was decided about but to get a
+/// connection, which other sessions may have.
+pub(super) fn needs_only_a_connection(entry: &BookEntry, leg: &Leg, kind: Kind) -> bool {
+    let (_state, user) = (&leg.state, &leg.state.identity.account.user);
+    let Some(decided) = leg.flight.decided.as_ref().filter(|_| leg.links.in_use.is_none()) else {
+        return false;
+    };
+    matches!(kind, Kind::Query | Kind::StmtExecute)
+        // With a place in line it was here before.
+        && leg.flight.in_line.is_none()
+        && !decided.is_cached()
+        && decided.target() == Some(leg.state.here)
+        && decided.patch.is_none()
+        // What was brought to a connection that is gone has to be brought to the next one.
+        && matches!(decided.next, Next::Turn | Next::SetUp)
+        && decided.lost == 0
+        && !decided.orders.as_ref().is_some_and(|orders| orders.come_first())
+        && !turn::is_due(&entry.worker, &leg.state, kind, decided.orders.as_deref())
+        && leg.flight.paused.is_none()
+        && leg.state.trace.is_none()
+        && leg.flight.wanted.is_none()
+        && !leg.state.begins_later()
+        && has_to_see(&entry.worker, &leg.state, &leg.links, decided).is_none()
+        && !awaits_writes(&entry.worker, &leg.state, &leg.links, decided)
+        && !user.backends().is_limited()
+        && shares(entry, &leg.state, decided.hostgroup())
+}
+
+/// Whether the backend in use is where the command goes, and nothing is to be sent there first.
+fn is_here(worker: &Worker, state: &SessionState, links: &Links, decided: &Decided) -> bool {
+    is_at(worker, state, links, decided) && !links.has_setup() && !state.begins_later()
+}
+
+/// Whether nothing is to be done before the command, but for bringing its prepared statement.
+#[inline]
+fn comes_alone(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    command: Command<'_>,
+    decided: &Decided,
+) -> bool {
+    if decided.is_cached() {
+        return false;
+    }
+    if command.kind == Kind::StmtPrepare && worker.len_to_complete(command).is_some() {
+        return false;
+    }
+    let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
+    !(ordered
+        || last::is_due(state, links, decided)
+        || decided.next == Next::Commit
+        || depends_on_writes(command.kind) && may_lack_writes(worker, state, links, decided)
+        || turn::is_due(worker, state, command.kind, decided.orders.as_deref())
+        || links.has_to_prepare(&worker.upstream.kept, state, command, decided))
+}
+
+/// Whether the command is all that has to be sent.
+#[inline]
+fn is_simple(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    command: Command<'_>,
+    decided: &Decided,
+) -> bool {
+    comes_alone(worker, state, links, command, decided)
+        && match (&state.prepared, command.kind) {
+            (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(links.state()),
+            (_, kind) if kind.names_statement() => links.is_known_here(&worker.upstream.kept, state, command),
+            _ => true,
+        }
+}
