@@ -17,8 +17,8 @@ use sql::shape::Table;
 use wire::Capabilities;
 
 use crate::limits::{CACHE_CLASSES_MAX, CACHE_KNOWN_BYTES_MAX, CACHE_KNOWN_MAX};
-use crate::session::cached_answer::Known;
-use crate::session::to_learn::ToLearn;
+use crate::session::stage::cache::answer::Known;
+use crate::session::stage::cache::to_learn::ToLearn;
 use crate::state::Settings;
 use session::cached::class;
 use session::identity::Identity;

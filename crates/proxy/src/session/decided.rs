@@ -18,7 +18,7 @@ use crate::routing::{Orders, Screened};
 
 /// What was decided about a command. It is moved a few times for each: what is rare is boxed.
 #[derive(Debug, Clone)]
-pub(super) struct Decided {
+pub(crate) struct Decided {
     /// Where it goes.
     pub(super) route: Route<Box<Reply>>,
     /// What follows from its shape.

@@ -17,7 +17,6 @@ use wire::command::{Kind, statement_id};
 use wire::frame::put_message;
 use wire::{Capabilities, StatusFlags};
 
-use super::cached_answer::Stale;
 use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::cache::take_stale;
@@ -30,6 +29,7 @@ use super::flight::Flight;
 use super::io::Io;
 use super::leg::Leg;
 use super::links::Links;
+use super::stage::cache::answer::Stale;
 use super::state::SessionState;
 use crate::control::Control;
 use crate::counts::Counter;

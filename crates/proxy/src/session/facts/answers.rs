@@ -19,12 +19,12 @@ use wire::frame::put_message;
 
 use super::asking::packet_of;
 use crate::routing::{Judged, Reading};
-use crate::session::cached_asked::{Asked, Who, row};
 use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
 use crate::session::facts::cache::tables_of;
 use crate::session::facts::places::unseen_behind;
 use crate::session::links::Links;
+use crate::session::stage::cache::asked::{Asked, Who, row};
 use crate::session::state::SessionState;
 use crate::state::Pin;
 use crate::worker::Worker;

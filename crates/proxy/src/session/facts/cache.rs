@@ -16,13 +16,13 @@ use crate::cached::Style;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::cached_answer::{Known, Look, STATUS, Stale};
-use crate::session::cached_asked::Asked;
-use crate::session::cached_fresh::Fresh;
 use crate::session::decided::Decided;
 use crate::session::flight::Flight;
 use crate::session::io::Io;
 use crate::session::links::Links;
+use crate::session::stage::cache::answer::{Known, Look, STATUS, Stale};
+use crate::session::stage::cache::asked::Asked;
+use crate::session::stage::cache::fresh::Fresh;
 use crate::session::state::{Past, SessionState};
 use crate::worker::Worker;
 

@@ -9,12 +9,12 @@ use crate::control::Signal;
 use crate::counted::{Ended, note_own_error, note_time};
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::cached_answer::Stale;
 use crate::session::entry::BookEntry;
 use crate::session::facts::endings::code;
 use crate::session::facts::orders::obey;
 use crate::session::io::Io;
 use crate::session::links::Links;
+use crate::session::stage::cache::answer::Stale;
 use crate::session::state::SessionState;
 use crate::state::substitute::Counted;
 

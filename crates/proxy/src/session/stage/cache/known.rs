@@ -9,20 +9,20 @@ use command::Command;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::cached::begin_hit;
-use super::cached_answer::{Known, STATUS};
-use super::cx::Cx;
-use super::facts::cache::answer_near;
-use super::leg::Leg;
-use super::phase::Phase;
 use crate::ending::Ending;
 use crate::limits::CACHE_KNOWN_AGE_MAX_MS;
+use crate::session::cx::Cx;
+use crate::session::facts::cache::answer_near;
+use crate::session::leg::Leg;
+use crate::session::phase::Phase;
+use crate::session::stage::cache::answer::{Known, STATUS};
+use crate::session::stage::cache::begin_hit;
 use crate::worker::Worker;
 
 impl Cx<'_> {
     /// Answers the texts that `input` begins with from the worker's first level of the cache, in
     /// one write, as far as they are known there.
-    pub(super) fn answer_known(
+    pub(in crate::session) fn answer_known(
         &mut self,
         cx: &mut Context<'_>,
         input: &[u8],

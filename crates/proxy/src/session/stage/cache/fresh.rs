@@ -8,12 +8,12 @@ use pool::Server;
 use route::CachePolicy;
 use upstream::Target;
 
-use super::cached_asked::Asked;
+use crate::session::stage::cache::asked::Asked;
 use crate::worker::Worker;
 
 /// How far the changes are known that others have made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fresh {
+pub(in crate::session) enum Fresh {
     /// As far as the answer's mode wants it, and [exactly](session::tier::Age::exact_us) as of
     /// then.
     Enough(Option<u64>),
@@ -25,14 +25,14 @@ pub(super) enum Fresh {
 
 impl Fresh {
     /// So many microseconds ago at most the answer is exact, if that is known.
-    pub(super) const fn exact_us(self) -> Option<u64> {
+    pub(in crate::session) const fn exact_us(self) -> Option<u64> {
         if let Self::Enough(exact_us) = self { exact_us } else { None }
     }
 }
 
 impl Worker {
     /// When a query has come that arrives now; 0 where its answer's age does not depend on that.
-    pub(super) fn arrival_us(&self, asked: &Asked) -> u64 {
+    pub(in crate::session) fn arrival_us(&self, asked: &Asked) -> u64 {
         if asked.source.is_some() { self.uptime_us() } else { 0 }
     }
 
@@ -47,7 +47,7 @@ impl Worker {
 
     /// Whether an answer may be given to a query that has come at `since_us`. To be asked before
     /// the answer is looked for: a change that becomes known in between makes the answer too old.
-    pub(super) fn freshness(&self, asked: &Asked, since_us: u64) -> Fresh {
+    pub(in crate::session) fn freshness(&self, asked: &Asked, since_us: u64) -> Fresh {
         let Some(source) = &asked.source else { return Fresh::Enough(None) };
         if !self.is_of(source, asked.hostgroup) {
             return Fresh::Behind;
@@ -69,7 +69,7 @@ impl Worker {
 
     /// The server whose binary log tells of writes to the tables of a query at this hostgroup,
     /// where its mode wants that.
-    pub(super) fn source_of(
+    pub(in crate::session) fn source_of(
         &self,
         policy: &CachePolicy,
         hostgroup: u32,
@@ -82,7 +82,7 @@ impl Worker {
     }
 
     /// Microseconds since the start.
-    pub(super) fn uptime_us(&self) -> u64 {
+    pub(in crate::session) fn uptime_us(&self) -> u64 {
         self.shared.upstream.uptime_us()
     }
 }

@@ -3,14 +3,14 @@
 use cache::{Miss, Moment, NotStored};
 use route::Peek;
 
-use super::cached_asked::Asked;
-use super::cached_fresh::Fresh;
-use super::entry::BookEntry;
+use crate::session::entry::BookEntry;
+use crate::session::stage::cache::asked::Asked;
+use crate::session::stage::cache::fresh::Fresh;
 use crate::worker::Worker;
 
 impl BookEntry {
     /// Does this, and forgets which definitions it has found to be missing.
-    pub(super) fn without_questions<T>(&self, look: impl FnOnce() -> T) -> T {
+    pub(in crate::session) fn without_questions<T>(&self, look: impl FnOnce() -> T) -> T {
         let (to_learn, id) = (&self.worker.cached.to_learn, self.control.id());
         let before = to_learn.borrow_mut().remove(&id);
         let found = look();
@@ -24,7 +24,7 @@ impl BookEntry {
 }
 
 impl Worker {
-    pub(super) fn peek_at(&self, asked: &Asked) -> Peek {
+    pub(in crate::session) fn peek_at(&self, asked: &Asked) -> Peek {
         let (cache, now_ms) = (&self.shared.cache, self.uptime_ms());
         let allows = |moment: Moment| cache.versions.allows(&asked.said.scope, moment);
         let fresh = self.freshness(asked, self.uptime_us());

@@ -11,35 +11,35 @@ use crate::session::decided::Decided;
 
 /// What is looked for in the cache.
 #[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) key: Key,
-    pub(super) life: Life,
+pub(crate) struct Asked {
+    pub(crate) key: Key,
+    pub(crate) life: Life,
     /// What the answer depends on, and who may have it.
-    pub(super) said: Rc<Said>,
-    pub(super) how: Cached,
+    pub(crate) said: Rc<Said>,
+    pub(crate) how: Cached,
     /// The server whose binary log tells of writes, where the mode wants that.
-    pub(super) source: Option<Arc<Source>>,
+    pub(crate) source: Option<Arc<Source>>,
     /// The hostgroup whose server that is.
-    pub(super) hostgroup: u32,
+    pub(crate) hostgroup: u32,
     /// Where it is counted.
-    pub(super) row: RowKey,
-    pub(super) is_proven: bool,
+    pub(crate) row: RowKey,
+    pub(crate) is_proven: bool,
     /// How often proofs were forgotten before all of this was found out.
-    pub(super) epoch: u64,
+    pub(crate) epoch: u64,
 }
 
 /// Where a statement is counted.
-pub(super) fn row(policy: &CachePolicy, decided: &Decided) -> RowKey {
+pub(crate) fn row(policy: &CachePolicy, decided: &Decided) -> RowKey {
     let rule = if let Some(By::Rule(id)) = policy.source { Some(id) } else { None };
     RowKey { rule, digest: decided.digest() }
 }
 
 /// Who asks for an answer, and where.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Who {
-    pub(super) account: Key,
+pub(crate) struct Who {
+    pub(crate) account: Key,
     /// What the session has set, with its schema.
-    pub(super) class: Key,
+    pub(crate) class: Key,
     /// The hostgroup of the answer, and the one that is asked for definitions.
-    pub(super) hostgroups: [u32; 2],
+    pub(crate) hostgroups: [u32; 2],
 }

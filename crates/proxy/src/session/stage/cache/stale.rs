@@ -3,21 +3,21 @@
 
 use cache::Hit;
 
-use super::cached::begin_hit;
-use super::cached_answer::Stale;
-use super::cached_asked::Asked;
-use super::cx::Cx;
-use super::decided::Decided;
-use super::facts::cache::take_stale;
-use super::facts::replies::write_to_client;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::session::cx::Cx;
+use crate::session::decided::Decided;
+use crate::session::facts::cache::take_stale;
+use crate::session::facts::replies::write_to_client;
+use crate::session::stage::cache::answer::Stale;
+use crate::session::stage::cache::asked::Asked;
+use crate::session::stage::cache::begin_hit;
 use crate::worker::Worker;
 
 impl Cx<'_> {
     /// Answers the command in the backlog with a stale answer, since `error` says that no server
     /// answers. False if there is none.
-    pub(super) async fn answer_stale(
+    pub(in crate::session) async fn answer_stale(
         &mut self,
         error: &ClientError,
         decided: &Decided,
@@ -41,7 +41,7 @@ impl Cx<'_> {
 }
 
 impl Worker {
-    pub(super) fn find_stale(&self, asked: &Asked, now_ms: u64) -> Option<Hit> {
+    pub(in crate::session) fn find_stale(&self, asked: &Asked, now_ms: u64) -> Option<Hit> {
         if asked.how.policy.mode.sees_all_writes() {
             return None;
         }
@@ -51,7 +51,7 @@ impl Worker {
     }
 
     /// Whether there is a stale answer for a query that no server answers.
-    pub(super) fn has_stale(&self, asked: &Asked, now_ms: u64) -> bool {
+    pub(in crate::session) fn has_stale(&self, asked: &Asked, now_ms: u64) -> bool {
         asked.life.stale_ms > 0 && self.find_stale(asked, now_ms).is_some()
     }
 }

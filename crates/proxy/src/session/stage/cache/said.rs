@@ -9,23 +9,23 @@ use route::{Cached, may_quote_names};
 use sql::Modes;
 use wire::StatusFlags;
 
-use super::cached_asked::Who;
-use super::decided::Decided;
-use super::state::SessionState;
 use crate::cached::{Policy, account_of};
 use crate::routing::Reading;
+use crate::session::decided::Decided;
+use crate::session::stage::cache::asked::Who;
+use crate::session::state::SessionState;
 use crate::worker::Worker;
 
 impl Worker {
     /// Whether a digest tells names. With `ANSI_QUOTES` it does not.
-    pub(super) fn digest_tells_names(&self, state: &SessionState, decided: &Decided) -> bool {
+    pub(in crate::session) fn digest_tells_names(&self, state: &SessionState, decided: &Decided) -> bool {
         !decided.is_rewritten
             && !state.status.contains(StatusFlags::ANSI_QUOTES)
             && !self.shared.cache.is_bypassed()
     }
 
     /// What all depends on that is said about a statement, if its digest tells its tables.
-    pub(super) fn about(
+    pub(in crate::session) fn about(
         &self,
         state: &SessionState,
         who: &Who,
@@ -52,7 +52,7 @@ impl Worker {
 
 impl SessionState {
     /// Whether a `TIME` among what a statement reads may become one of today.
-    pub(super) fn takes_today(&self, reading: &Reads, text: &[u8], decided: &Decided) -> bool {
+    pub(in crate::session) fn takes_today(&self, reading: &Reads, text: &[u8], decided: &Decided) -> bool {
         let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
         let text = rewritten.unwrap_or(text);
         let no_backslash_escapes = self.reading().no_backslash_escapes;
@@ -72,7 +72,7 @@ fn is_rewritten(decided: &Decided) -> bool {
 impl Worker {
     /// The account that the session has at servers. `user` is that of its user alone, if it is
     /// known.
-    pub(super) fn cache_account(&self, state: &SessionState, user: Option<Key>) -> Key {
+    pub(in crate::session) fn cache_account(&self, state: &SessionState, user: Option<Key>) -> Key {
         let settings = self.settings();
         // A server that gets the client's address may know the user as several accounts.
         let is_by_address =
@@ -84,7 +84,7 @@ impl Worker {
 
     /// Fails if an answer from this hostgroup may be older than a write that a client of this proxy
     /// knows to have succeeded.
-    pub(super) fn sees_own_writes(&self, hostgroup: u32) -> Result<(), Refusal> {
+    pub(in crate::session) fn sees_own_writes(&self, hostgroup: u32) -> Result<(), Refusal> {
         let shared = &self.shared;
         let is_reader = self.settings().config().pairs().any(|(_, reader)| reader == hostgroup);
         if is_reader || shared.upstream.pool.has_choice(hostgroup, shared.uptime()) {

@@ -7,9 +7,9 @@ use sql::shape::Table;
 #[derive(Debug)]
 pub(crate) struct ToLearn {
     /// The hostgroup to ask.
-    pub(super) hostgroup: u32,
+    pub(crate) hostgroup: u32,
     /// The tables with their schemas, at most [`TABLES_MAX`].
-    pub(super) tables: Vec<Table>,
+    pub(crate) tables: Vec<Table>,
 }
 
 impl ToLearn {

@@ -14,15 +14,15 @@ use wire::StatusFlags;
 use wire::packet::Cells;
 use wire::reply::Answer;
 
-use super::entry::BookEntry;
-use super::facts::asking::{ask_besides, ask_rows, forget_warnings, packet_of};
-use super::leg::Leg;
-use super::links::Links;
-use super::relations::can_be_asked_for;
-use super::state::SessionState;
-use super::to_learn::ToLearn;
 use crate::ending::Ending;
 use crate::relations::Relation;
+use crate::session::entry::BookEntry;
+use crate::session::facts::asking::{ask_besides, ask_rows, forget_warnings, packet_of};
+use crate::session::leg::Leg;
+use crate::session::links::Links;
+use crate::session::relations::can_be_asked_for;
+use crate::session::stage::cache::to_learn::ToLearn;
+use crate::session::state::SessionState;
 use crate::state::Pin;
 use crate::worker::Worker;
 
@@ -30,7 +30,7 @@ impl Leg {
     /// Whether definitions are to be asked for, and nothing is lost with that. `is_last` says that
     /// the client has sent nothing behind its command.
     #[inline]
-    pub(super) fn may_learn(&self, entry: &BookEntry, is_last: bool) -> bool {
+    pub(in crate::session) fn may_learn(&self, entry: &BookEntry, is_last: bool) -> bool {
         let wanted = entry.worker.cached.to_learn.borrow();
         // Mostly no session is to ask for any.
         !wanted.is_empty()
@@ -59,7 +59,7 @@ async fn learn_defaults(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> 
 }
 
 /// Asks for definitions, and for those that these lead to.
-pub(super) async fn learn_tables(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+pub(in crate::session) async fn learn_tables(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
     let wanted = entry.worker.cached.to_learn.borrow_mut().remove(&entry.control.id());
     let Some(ToLearn { hostgroup, tables: mut all }) = wanted else { return Ok(()) };
     // Where many sessions need a definition, one of them asks.
@@ -130,7 +130,7 @@ fn is_free_to_ask(leg: &Leg, hostgroup: u32) -> bool {
 
 impl BookEntry {
     /// These definitions are to be asked for.
-    pub(super) fn want(&self, hostgroup: u32, tables: Vec<Table>) {
+    pub(in crate::session) fn want(&self, hostgroup: u32, tables: Vec<Table>) {
         let mut tables = tables.into_iter().filter(is_askable).peekable();
         if tables.peek().is_some() {
             self.worker.cached.want(self.control.id(), hostgroup, tables);
@@ -140,7 +140,7 @@ impl BookEntry {
 
 impl Worker {
     /// For whom definitions are known.
-    pub(super) fn sight(&self, state: &SessionState, hostgroup: u32) -> Sight {
+    pub(in crate::session) fn sight(&self, state: &SessionState, hostgroup: u32) -> Sight {
         self.sight_of(self.cache_account(state, None), hostgroup)
     }
 
@@ -151,7 +151,7 @@ impl Worker {
 }
 
 impl SessionState {
-    pub(super) fn with_schemas(&self, tables: &[Table]) -> Vec<Table> {
+    pub(in crate::session) fn with_schemas(&self, tables: &[Table]) -> Vec<Table> {
         let here = || Some(String::from_utf8_lossy(self.caller.schema()).into_owned());
         let named = |table: &Table| Table { schema: table.schema.clone().or_else(here), ..table.clone() };
         tables.iter().map(named).collect()
@@ -160,7 +160,7 @@ impl SessionState {
 
 impl Links {
     /// Whether these are all tables of a text, with the schemas that they are in.
-    pub(super) fn names_all(&self, state: &SessionState, text: &[u8], tables: &Tables) -> bool {
+    pub(in crate::session) fn names_all(&self, state: &SessionState, text: &[u8], tables: &Tables) -> bool {
         let reading = state.reading();
         let is_doubtful = reading.no_backslash_escapes && text.contains(&b'\\')
             || reading.two_byte_quotes && !text.is_ascii()
@@ -170,7 +170,7 @@ impl Links {
 }
 
 impl Worker {
-    pub(super) fn sight_of(&self, account: Key, hostgroup: u32) -> Sight {
+    pub(in crate::session) fn sight_of(&self, account: Key, hostgroup: u32) -> Sight {
         let keys = &self.shared.cache.keys;
         let whose = keys.builder().key(account).number(hostgroup.into()).finish();
         Sight { whose, now_ms: self.uptime_ms() }

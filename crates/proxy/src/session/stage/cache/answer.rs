@@ -7,17 +7,17 @@ use cache::{Cache, Leader, RowCounts, Seen, Source, Waiter};
 use route::{Account, Caller};
 use wire::{Capabilities, StatusFlags};
 
-use super::cached_asked::Asked;
-use super::decided::Decided;
+use crate::session::decided::Decided;
+use crate::session::stage::cache::asked::Asked;
 use crate::state::Settings;
 
 /// Flags of a hit that say something of the session, and not of the query.
-pub(super) const STATUS: StatusFlags =
+pub(crate) const STATUS: StatusFlags =
     StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES).union(StatusFlags::ANSI_QUOTES);
 
 /// What a look into the cache has led to.
 #[derive(Debug)]
-pub(super) enum Look {
+pub(crate) enum Look {
     /// The answer is in the worker's buffer, and has so many rows and bytes.
     Hit(RowCounts, usize),
     /// The query is sent, and its answer is to be stored.
@@ -32,10 +32,10 @@ pub(super) enum Look {
 
 /// A stale answer for the client.
 #[derive(Debug)]
-pub(super) struct Stale {
+pub(crate) struct Stale {
     /// Its packets, as the client gets them.
-    pub(super) packets: Vec<u8>,
-    pub(super) rows: RowCounts,
+    pub(crate) packets: Vec<u8>,
+    pub(crate) rows: RowCounts,
 }
 
 /// A text that was answered from the cache, and what was found out about it then.
@@ -43,19 +43,19 @@ pub(super) struct Stale {
 pub(crate) struct Known {
     /// The payload of the command.
     pub(crate) payload: Box<[u8]>,
-    pub(super) settings: Rc<Settings>,
-    pub(super) account: Rc<Account>,
-    pub(super) caller: Arc<Caller>,
-    pub(super) capabilities: Capabilities,
-    pub(super) collation: u16,
-    pub(super) was_reset: bool,
-    pub(super) client_addr: Box<str>,
-    pub(super) flag_in: u32,
-    pub(super) status: StatusFlags,
+    pub(crate) settings: Rc<Settings>,
+    pub(crate) account: Rc<Account>,
+    pub(crate) caller: Arc<Caller>,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) collation: u16,
+    pub(crate) was_reset: bool,
+    pub(crate) client_addr: Box<str>,
+    pub(crate) flag_in: u32,
+    pub(crate) status: StatusFlags,
     /// When it was found out, in milliseconds.
-    pub(super) since_ms: u64,
-    pub(super) decided: Decided,
-    pub(super) asked: Asked,
+    pub(crate) since_ms: u64,
+    pub(crate) decided: Decided,
+    pub(crate) asked: Asked,
 }
 
 impl Known {

@@ -4,6 +4,17 @@
 //! miss is sent to its target, and the reply is [copied](reply::cache_fill); where another
 //! session has sent the same query, this one waits for that answer.
 
+pub(crate) mod answer;
+pub(crate) mod asked;
+pub(in crate::session) mod fresh;
+pub(in crate::session) mod known;
+pub(in crate::session) mod missed;
+pub(in crate::session) mod peek;
+pub(in crate::session) mod said;
+pub(in crate::session) mod stale;
+pub(in crate::session) mod tables;
+pub(crate) mod to_learn;
+
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
@@ -18,35 +29,35 @@ use route::{Cached, Route};
 use tokio::time::Instant;
 use wire::command::Kind;
 
-use super::cached_answer::Look;
-use super::cached_asked::{Asked, row};
-use super::cached_fresh::Fresh;
-use super::cached_missed::send_missed;
-use super::cx::Cx;
-use super::decided::Decided;
-use super::entry::BookEntry;
-use super::facts::answers::cache_key;
-use super::facts::cache::{await_proof, join, learn_known, missed, send_to_target, style};
-use super::facts::orders::while_waiting;
-use super::facts::records::{note_traced_here, place_of_hit};
-use super::facts::replies::write_to_client;
-use super::facts::sharing::take_back;
-use super::facts::shown::show_waiting;
-use super::flight::Flight;
-use super::io::Io;
-use super::leg::Leg;
-use super::phase::Phase;
-use super::state::SessionState;
 use crate::control::Control;
 use crate::counted::{Ended, note_time};
 use crate::ending::Ending;
+use crate::session::cx::Cx;
+use crate::session::decided::Decided;
+use crate::session::entry::BookEntry;
+use crate::session::facts::answers::cache_key;
+use crate::session::facts::cache::{await_proof, join, learn_known, missed, send_to_target, style};
+use crate::session::facts::orders::while_waiting;
+use crate::session::facts::records::{note_traced_here, place_of_hit};
+use crate::session::facts::replies::write_to_client;
+use crate::session::facts::sharing::take_back;
+use crate::session::facts::shown::show_waiting;
+use crate::session::flight::Flight;
+use crate::session::io::Io;
+use crate::session::leg::Leg;
+use crate::session::phase::Phase;
+use crate::session::stage::cache::answer::Look;
+use crate::session::stage::cache::asked::{Asked, row};
+use crate::session::stage::cache::fresh::Fresh;
+use crate::session::stage::cache::missed::send_missed;
+use crate::session::state::SessionState;
 use crate::state::substitute::Counted;
 use crate::worker::Worker;
 
 impl Cx<'_> {
     /// Answers the command that `input` begins with from the cache, or has it go on to its target.
     /// If it is to wait for another session's query, its route stays as it is.
-    pub(super) fn ask_cache(
+    pub(in crate::session) fn ask_cache(
         &mut self,
         cx: &mut Context<'_>,
         command: Command<'_>,
@@ -103,7 +114,7 @@ impl Cx<'_> {
     }
 
     /// Sends the answers in the worker's buffer.
-    pub(super) fn send_answers(&mut self, cx: &mut Context<'_>) -> Result<Phase, Ending> {
+    pub(in crate::session) fn send_answers(&mut self, cx: &mut Context<'_>) -> Result<Phase, Ending> {
         let sent = self.io.send(cx, &self.entry.worker.cached.written());
         sent.map_err(|_| Ending::ClientLeft)?;
         Ok(if self.io.is_sent() { self.next_phase() } else { Phase::Answered })
@@ -111,7 +122,11 @@ impl Cx<'_> {
 
     /// Waits for the answer to another session's query, as long as the policy says. True if the
     /// command in the backlog was answered with it.
-    pub(super) async fn await_answer(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
+    pub(in crate::session) async fn await_answer(
+        &mut self,
+        kind: Kind,
+        decided: &mut Decided,
+    ) -> Result<bool, Ending> {
         let copied = self.io.command(self.leg.state.identity.capabilities).map(|command| command.copied());
         let Some(command) = copied.as_ref().map(Copied::command) else { return Ok(false) };
         let (begun, since_us) = (Instant::now(), self.entry.worker.uptime_us());
@@ -181,7 +196,7 @@ impl Cx<'_> {
 
 /// The command is being answered from the cache: counts it, and what it leaves for statements
 /// behind it.
-pub(super) fn begin_hit(
+pub(in crate::session) fn begin_hit(
     entry: &BookEntry,
     leg: &mut Leg,
     command: Command<'_>,
@@ -288,14 +303,14 @@ fn look_up(worker: &Worker, state: &SessionState, asked: &Asked, since_us: u64) 
 
 impl Flight {
     /// Whether the command that was decided about is looked up in the cache.
-    pub(super) fn asks_cache(&self) -> bool {
+    pub(in crate::session) fn asks_cache(&self) -> bool {
         self.decided.as_ref().is_some_and(Decided::is_cached)
     }
 }
 
 impl BookEntry {
     /// The answer is on its way.
-    pub(super) fn end_hit(&self, rows: RowCounts) {
+    pub(in crate::session) fn end_hit(&self, rows: RowCounts) {
         note_time(&self.worker, &self.control, Ended::FromCache { rows: rows.sent.into() });
         self.control.running.rest(&self.worker.shown);
     }
@@ -303,7 +318,7 @@ impl BookEntry {
 
 impl Worker {
     /// Counts why the answer to a command is not looked up, if it was to be.
-    pub(super) fn note_uncached(&self, decided: &Decided) {
+    pub(in crate::session) fn note_uncached(&self, decided: &Decided) {
         let Some(Cached { policy, refused: Some(refusal) }) =
             decided.orders.as_ref().and_then(|orders| orders.cached)
         else {

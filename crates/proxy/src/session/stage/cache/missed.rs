@@ -10,17 +10,17 @@ use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::cached_asked::Asked;
-use super::decided::Decided;
-use super::entry::BookEntry;
-use super::facts::cache::{form, send_to_target};
-use super::flight::Flight;
-use super::state::SessionState;
+use crate::session::decided::Decided;
+use crate::session::entry::BookEntry;
+use crate::session::facts::cache::{form, send_to_target};
+use crate::session::flight::Flight;
+use crate::session::stage::cache::asked::Asked;
+use crate::session::state::SessionState;
 use crate::state::Setting;
 use crate::worker::Worker;
 
 /// The command goes to its target, and its reply is copied. An `OFFSET` passes so many rows by.
-pub(super) fn send_missed(
+pub(in crate::session) fn send_missed(
     entry: &BookEntry,
     state: &SessionState,
     flight: &mut Flight,
@@ -84,7 +84,11 @@ pub(super) fn send_missed(
 impl SessionState {
     /// How many rows in front of the answer to a query `FOUND_ROWS()` counts, or why the answer is
     /// not stored, by what no digest tells.
-    pub(super) fn rows_passed(&self, command: Command<'_>, decided: &Decided) -> Result<u64, NotStored> {
+    pub(in crate::session) fn rows_passed(
+        &self,
+        command: Command<'_>,
+        decided: &Decided,
+    ) -> Result<u64, NotStored> {
         let state = self;
         if !command.is_whole() {
             return Err(NotStored::FoundRows);
@@ -116,7 +120,12 @@ impl SessionState {
 impl Worker {
     /// Why the answer to a missed query is not stored, if it is not worth that: few lookups of its
     /// digest hit, and its key was not asked for lately. Then no session waits for it either.
-    pub(super) fn passes(&self, asked: &Asked, now_ms: u64, stats: &mut Stats) -> Option<NotStored> {
+    pub(in crate::session) fn passes(
+        &self,
+        asked: &Asked,
+        now_ms: u64,
+        stats: &mut Stats,
+    ) -> Option<NotStored> {
         let cache = &self.shared.cache;
         let mut rates = self.cached.rates();
         if !rates.are_rare(asked.row, stats.so_far(asked.row)) || !Doorkeeper::is_within(cache.budget()) {
