@@ -4,4 +4,5 @@
 
 pub(crate) mod cache;
 pub(super) mod last;
+pub(super) mod local;
 pub(super) mod turn;

@@ -16,9 +16,9 @@ use crate::session::entry::BookEntry;
 use crate::session::facts::causal::is_bound_to;
 use crate::session::facts::places::{asked, circumstances, unseen_behind};
 use crate::session::links::Links;
+use crate::session::stage::local::tell::explain_text;
 use crate::session::state::SessionState;
 use crate::session::state::prepared::{Prepared, Preparing};
-use crate::session::tell::explain_text;
 
 /// Decides where a command for a prepared statement goes.
 pub(in crate::session) fn decide_prepared(

@@ -11,7 +11,7 @@ use crate::ending::Ending;
 use crate::session::entry::BookEntry;
 use crate::session::facts::places::circumstances;
 use crate::session::leg::Leg;
-use crate::session::tell::{explain_command, explain_text};
+use crate::session::stage::local::tell::{explain_command, explain_text};
 
 impl Leg {
     /// Writes down where the statement of a command goes that begins `from` bytes behind the

@@ -7,19 +7,19 @@ use session::limits::FIRST_CONNECTION_ID;
 use upstream::{AcquireError, Full};
 use wire::command::Kind;
 
-use super::cx::{Cx, watched};
-use super::entry::BookEntry;
-use super::facts::commands::{Look, look, naming};
-use super::kill_forms::spell_kill;
-use super::leg::Leg;
-use super::links::Links;
 use crate::ending::Ending;
+use crate::session::cx::{Cx, watched};
+use crate::session::entry::BookEntry;
+use crate::session::facts::commands::{Look, look, naming};
+use crate::session::leg::Leg;
+use crate::session::links::Links;
+use crate::session::stage::local::kill_forms::spell_kill;
 use crate::statement::{self, Own};
 use crate::worker::Worker;
 
 impl Cx<'_> {
     /// Deals with such a command, which is in the backlog.
-    pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
+    pub(in crate::session) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
         let look = self
             .io
             .command(self.leg.state.identity.capabilities)
@@ -46,7 +46,7 @@ impl Cx<'_> {
     }
 
     /// Gets to a connection to this hostgroup for the command in the backlog.
-    pub(super) async fn go_for_command(
+    pub(in crate::session) async fn go_for_command(
         &mut self,
         hostgroup: u32,
     ) -> Result<Result<(), AcquireError>, Ending> {
@@ -82,7 +82,7 @@ impl Cx<'_> {
 
 impl Leg {
     /// Whether the proxy deals with a command itself, or may have to.
-    pub(super) fn is_ours(&self, entry: &BookEntry, command: Option<Command<'_>>) -> bool {
+    pub(in crate::session) fn is_ours(&self, entry: &BookEntry, command: Option<Command<'_>>) -> bool {
         command.is_none_or(|command| look(&entry.worker, self, command) != Look::Plain)
     }
 }
@@ -109,7 +109,7 @@ impl Links {
 
     /// Whether a command has a statement that names sessions, in whose place a server needs its own
     /// threads. Without a backend it is not known yet which.
-    pub(super) fn names_threads(&self, worker: &Worker, command: Command<'_>) -> bool {
+    pub(in crate::session) fn names_threads(&self, worker: &Worker, command: Command<'_>) -> bool {
         if self.in_use.is_some() {
             return self.with_threads(worker, command).is_some();
         }

@@ -8,19 +8,23 @@ use route::Sighting;
 use tokio::time::Instant;
 use wire::command::Kind;
 
-use super::cx::Cx;
-use super::decided::Decided;
-use super::facts::endings::told;
-use super::facts::shown::begin_own;
-use super::state::SessionState;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::session::cx::Cx;
+use crate::session::decided::Decided;
+use crate::session::facts::endings::told;
+use crate::session::facts::shown::begin_own;
+use crate::session::state::SessionState;
 use crate::worker::Worker;
 
 impl Cx<'_> {
     /// Tells the client why the statement in the backlog is not sent, and that the session is over.
-    pub(super) async fn refuse_injected(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
+    pub(in crate::session) async fn refuse_injected(
+        &mut self,
+        kind: Kind,
+        error: &ClientError,
+    ) -> Result<(), Ending> {
         begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, kind);
         let seq = self.skip_command().await?;
         self.entry.answered_here(&self.leg.links, error.code());
@@ -66,7 +70,12 @@ impl Worker {
 
     /// Counts what was found in a statement, and logs it now and then.
     #[inline]
-    pub(super) fn note_sighting(&self, state: &SessionState, command: Command<'_>, decided: &Decided) {
+    pub(in crate::session) fn note_sighting(
+        &self,
+        state: &SessionState,
+        command: Command<'_>,
+        decided: &Decided,
+    ) {
         if let Some(sighting) = decided.screened.sighting {
             self.note_found(state, command, decided, sighting);
         }

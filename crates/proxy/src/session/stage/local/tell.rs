@@ -10,23 +10,23 @@ use wire::frame::put_message;
 use wire::packet::{self, TextRow};
 use wire::{Capabilities, StatusFlags};
 
-use super::cx::Cx;
-use super::entry::BookEntry;
-use super::facts::answers::peek;
-use super::facts::causal::explain_writes;
-use super::facts::places::circumstances;
-use super::facts::replies::write_to_client;
-use super::facts::shown::begin_own;
-use super::internal::internals;
-use super::leg::Leg;
-use super::links::Links;
-use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::fresh::{Wanted, must_see};
 use crate::routing::Circumstances;
 use crate::routing::explain::explain;
+use crate::session::cx::Cx;
+use crate::session::entry::BookEntry;
+use crate::session::facts::answers::peek;
+use crate::session::facts::causal::explain_writes;
 use crate::session::facts::places::asked;
+use crate::session::facts::places::circumstances;
+use crate::session::facts::replies::write_to_client;
+use crate::session::facts::shown::begin_own;
+use crate::session::internal::internals;
+use crate::session::leg::Leg;
+use crate::session::links::Links;
+use crate::session::state::SessionState;
 use crate::statement::Ask;
 
 /// `utf8mb4_general_ci`, the collation of all cells.
@@ -43,7 +43,7 @@ enum Told {
 
 impl Cx<'_> {
     /// Answers a question, which is in the backlog.
-    pub(super) async fn tell(&mut self, kind: Kind, ask: Ask) -> Result<(), Ending> {
+    pub(in crate::session) async fn tell(&mut self, kind: Kind, ask: Ask) -> Result<(), Ending> {
         let command = self.io.command(self.leg.state.identity.capabilities).filter(Command::is_whole);
         let copied = command.map(|command| command.copied());
         let told = match ask {
@@ -111,7 +111,7 @@ impl Leg {
 }
 
 /// The same where no tables are split over servers.
-pub(super) fn explain_command(
+pub(in crate::session) fn explain_command(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,
@@ -124,7 +124,7 @@ pub(super) fn explain_command(
 }
 
 /// What becomes of `text`, and why; nothing if it is no statement.
-pub(super) fn explain_text(
+pub(in crate::session) fn explain_text(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,

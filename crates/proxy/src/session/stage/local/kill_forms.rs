@@ -9,24 +9,24 @@ use wire::command::Kind;
 use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
 
-use super::correction::correction;
-use super::cx::Cx;
-use super::entry::BookEntry;
-use super::facts::asking::{ask_server, packet_of};
-use super::facts::kills::kill_by_parameter;
-use super::io::Io;
-use super::kill::kill_other;
-use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::mail::Verdict;
+use crate::session::correction::correction;
+use crate::session::cx::Cx;
+use crate::session::entry::BookEntry;
+use crate::session::facts::asking::{ask_server, packet_of};
+use crate::session::facts::kills::kill_by_parameter;
+use crate::session::io::Io;
+use crate::session::stage::local::kill::kill_other;
+use crate::session::state::SessionState;
 use crate::statement::Kill;
 use crate::statement::kill::{self, Target};
 
 impl Cx<'_> {
     /// Asks the session's server for the user variable that the KILL in the backlog names, and
     /// carries it out. What names no session of the proxy is for the server.
-    pub(super) async fn kill_by_variable(&mut self, kind: Kind) -> Result<(), Ending> {
+    pub(in crate::session) async fn kill_by_variable(&mut self, kind: Kind) -> Result<(), Ending> {
         let session = self.leg.links.session(&self.leg.state);
         let hostgroup = session.transaction.unwrap_or(self.leg.state.account.hostgroup());
         if let Err(why) = self.go_for_command(hostgroup).await? {
@@ -53,7 +53,7 @@ impl Cx<'_> {
 
     /// Carries out the KILLs that the text in the backlog begins with, each of which names a
     /// session of the proxy. In their places the server gets what has come of them.
-    pub(super) async fn kill_in_front(&mut self) -> Result<(), Ending> {
+    pub(in crate::session) async fn kill_in_front(&mut self) -> Result<(), Ending> {
         let text = self.io.text_in_backlog(&self.leg.state).map(<[u8]>::to_vec).unwrap_or_default();
         let (mut rest, mut instead) = (&text[..], Vec::new());
         loop {
@@ -83,7 +83,7 @@ impl Cx<'_> {
 }
 
 /// Puts the KILL that the execution in the backlog stands for in its place, as text.
-pub(super) fn spell_kill(entry: &BookEntry, io: &mut Io, state: &mut SessionState) {
+pub(in crate::session) fn spell_kill(entry: &BookEntry, io: &mut Io, state: &mut SessionState) {
     let Some(command) = io.command(state.identity.capabilities).filter(Command::is_whole) else {
         return;
     };

@@ -9,18 +9,22 @@ use reply::listing::Absent;
 use tokio::time::{Instant, timeout_at};
 use wire::command::Kind;
 
-use super::cx::Cx;
-use super::facts::orders::while_waiting;
-use super::flight::Flight;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::{SESSIONS_LISTED_MAX, SESSIONS_WAIT_MAX};
+use crate::session::cx::Cx;
+use crate::session::facts::orders::while_waiting;
+use crate::session::flight::Flight;
 use crate::statement::Own;
 use crate::worker::Worker;
 
 impl Cx<'_> {
     /// Asks all workers for their sessions, for the statement in the backlog.
-    pub(super) async fn ask_for_sessions(&mut self, kind: Kind, is_full: bool) -> Result<(), Ending> {
+    pub(in crate::session) async fn ask_for_sessions(
+        &mut self,
+        kind: Kind,
+        is_full: bool,
+    ) -> Result<(), Ending> {
         let worker = Rc::clone(&self.entry.worker);
         let asking = pin!(sessions(&worker));
         let sessions = while_waiting(
@@ -42,7 +46,7 @@ impl Cx<'_> {
 
 impl Flight {
     /// Whether the sessions are known that such a statement needs: it is forwarded like any other.
-    pub(super) fn needs_no_more(&self, own: Own) -> bool {
+    pub(in crate::session) fn needs_no_more(&self, own: Own) -> bool {
         matches!(own, Own::Processes { .. }) && self.absent.is_some()
     }
 }

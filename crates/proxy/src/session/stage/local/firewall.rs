@@ -8,22 +8,22 @@ use route::{Asked, Route, Ruling};
 use tokio::time::Instant;
 use wire::command::Kind;
 
-use super::cx::Cx;
-use super::decided::{Decided, Reply};
-use super::facts::routing::{decide_prepared, judge};
-use super::state::SessionState;
-use super::state::prepared::Preparing;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
+use crate::session::cx::Cx;
+use crate::session::decided::{Decided, Reply};
+use crate::session::facts::routing::{decide_prepared, judge};
+use crate::session::state::SessionState;
+use crate::session::state::prepared::Preparing;
 use crate::worker::Worker;
 
 impl Cx<'_> {
     /// Has the firewall judge the statement in the backlog, or the execution of one, which is
     /// whole, and which the proxy deals with itself. True if the client was told that it may not
     /// send it.
-    pub(super) async fn refuse_own(&mut self, kind: Kind) -> Result<bool, Ending> {
+    pub(in crate::session) async fn refuse_own(&mut self, kind: Kind) -> Result<bool, Ending> {
         let is_judged = matches!(kind, Kind::Query | Kind::StmtExecute);
         if !is_judged || self.entry.worker.routing.borrow().routes().firewall.is_none() {
             return Ok(false);
@@ -73,7 +73,7 @@ impl Worker {
     /// What was decided about a command for a prepared statement, unless that is executed and the
     /// firewall is against it. It is asked about the statement as it was when it was prepared: that
     /// is what a server executes. Of one that is not known it knows nothing.
-    pub(super) fn screen_execution(
+    pub(in crate::session) fn screen_execution(
         &self,
         state: &SessionState,
         kind: Kind,
@@ -97,7 +97,7 @@ impl Worker {
 
     /// Whether statements are looked at: by the firewall, unless its mode for the client is `OFF`,
     /// or, where there is none, for injected SQL.
-    pub(super) fn is_watched(&self, state: &SessionState) -> bool {
+    pub(in crate::session) fn is_watched(&self, state: &SessionState) -> bool {
         let routing = self.routing.borrow();
         let (user, address) = (state.caller.user(), &state.client_addr);
         let routes = routing.routes();
@@ -109,14 +109,19 @@ impl Worker {
 
     /// Counts what the firewall is against, and logs it now and then.
     #[inline]
-    pub(super) fn note_ruling(&self, state: &SessionState, command: Command<'_>, decided: &Decided) {
+    pub(in crate::session) fn note_ruling(
+        &self,
+        state: &SessionState,
+        command: Command<'_>,
+        decided: &Decided,
+    ) {
         if decided.screened.ruling != Ruling::Passes {
             self.note_unlisted(state, command, decided);
         }
     }
 
     /// The digest's text of a statement, as the log has it: nothing of its values.
-    pub(super) fn shown_in_log(
+    pub(in crate::session) fn shown_in_log(
         &self,
         state: &SessionState,
         command: Command<'_>,

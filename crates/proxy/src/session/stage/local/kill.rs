@@ -9,26 +9,26 @@ use session::link::LinkState;
 use wire::command::Kind;
 use wire::reply::End;
 
-use super::cx::Cx;
-use super::entry::BookEntry;
-use super::facts::endings::told;
-use super::facts::orders::while_waiting;
-use super::facts::replies::{reply, reply_error};
-use super::facts::shown::measure_own;
-use super::io::Io;
-use super::links::Links;
-use super::state::SessionState;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::KILL_ANSWER_MAX;
 use crate::mail::Verdict;
+use crate::session::cx::Cx;
+use crate::session::entry::BookEntry;
+use crate::session::facts::endings::told;
+use crate::session::facts::orders::while_waiting;
+use crate::session::facts::replies::{reply, reply_error};
+use crate::session::facts::shown::measure_own;
+use crate::session::io::Io;
+use crate::session::links::Links;
+use crate::session::state::SessionState;
 use crate::statement::Kill;
 use crate::statement::kill::What;
 
 impl Cx<'_> {
     /// Runs a KILL of this client, whose command is in the backlog.
-    pub(super) async fn run_kill(&mut self, kill: Kill) -> Result<(), Ending> {
+    pub(in crate::session) async fn run_kill(&mut self, kill: Kill) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
         if kill.id == u64::from(self.leg.state.identity.connection_id) {
             return kill_self(self.entry, self.io, &mut self.leg.state, &mut self.leg.links, kill.what, seq)
@@ -57,7 +57,7 @@ impl Cx<'_> {
     }
 
     /// The same for one that is counted, and shown meanwhile.
-    pub(super) async fn kill_here(&mut self, kind: Kind, kill: Kill) -> Result<(), Ending> {
+    pub(in crate::session) async fn kill_here(&mut self, kind: Kind, kill: Kill) -> Result<(), Ending> {
         let measured = measure_own(self.entry, self.io, &self.leg.state, &self.leg.flight, kind);
         self.entry.begin_running(measured, &[]);
         self.run_kill(kill).await?;
@@ -91,7 +91,7 @@ async fn kill_self(
 
 /// Sends a KILL to the session that it names, and waits for what comes of it. A client that
 /// leaves meanwhile does not take it back.
-pub(super) async fn kill_other(
+pub(in crate::session) async fn kill_other(
     entry: &BookEntry,
     io: &mut Io,
     state: &SessionState,
@@ -115,7 +115,7 @@ pub(super) async fn kill_other(
 
 /// Takes note of KILLs that were sent to the server of `link`, for a statement that has `ended` so:
 /// one that has not interrupted it may hit the next one.
-pub(super) fn note_shots(control: &Control, link: Option<&mut LinkState>, ended: Option<End>) {
+pub(in crate::session) fn note_shots(control: &Control, link: Option<&mut LinkState>, ended: Option<End>) {
     let hits = u32::from(matches!(ended, Some(End::Err { code: INTERRUPTED })));
     if control.shots.replace(0) > hits
         && let Some(link) = link
