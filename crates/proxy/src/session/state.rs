@@ -146,6 +146,9 @@ pub(super) struct Transaction {
     pub(super) tracked: Option<Box<Tracked>>,
 }
 
+/// The status flags that follow from what a session has set: they do not end with a connection.
+pub(super) const OF_SESSION: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);
+
 impl SessionState {
     /// The beginning: the client has just logged in.
     pub(super) fn new(identity: Rc<Identity>, beginning: Beginning) -> Self {
@@ -178,9 +181,12 @@ impl SessionState {
         self.status = if self.begins_later() { status | StatusFlags::IN_TRANSACTION } else { status };
     }
 
-    /// The session begins to use a connection that is as it would have it.
+    /// The session begins to use a connection. As long as settings are to be said there, it does
+    /// not tell what follows from them.
     pub(super) fn begin_at(&mut self, connection: &Connection) {
-        self.set_status(connection.state().status);
+        let link = connection.state();
+        let kept = if link.applied == self.version() { StatusFlags::empty() } else { OF_SESSION };
+        self.set_status((link.status - kept) | (self.status & kept));
         if connection.tells_ages() {
             self.take_out_ages();
         }

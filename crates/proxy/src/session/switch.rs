@@ -13,13 +13,13 @@ use wire::reply::Answer;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_server, packet_of};
 use super::facts::endings::lose_other;
-use super::facts::leases::{OF_SESSION, lose_backend, lose_backend_for};
+use super::facts::leases::{lose_backend, lose_backend_for};
 use super::facts::places::{leaves, shares};
 use super::facts::sharing::{make_one_idle, may_leave_diagnostics, take_back};
 use super::kept_error::leave_diagnostics;
 use super::leg::Leg;
 use super::links::Links;
-use super::state::{Said, SessionState};
+use super::state::{OF_SESSION, Said, SessionState};
 use super::without_schema::position_of_schema;
 use crate::counts::Counter;
 use crate::ending::Ending;
@@ -206,7 +206,7 @@ async fn take_up(
     if input.is_ready() {
         return lose_other(entry, state, &other, Gone::Closed);
     }
-    state.set_status(other.connection().state().status);
+    state.begin_at(other.connection());
     entry.control.about.set_backend(Some(&other));
     links.in_use = Some(other);
     Ok(())

@@ -191,6 +191,27 @@ fn c09_without_autocommit_parts_at_shards_do_not_outlast_a_deadlock() {
     }
 }
 
+/// The login of a new connection says that it commits by itself. Lost before it was told otherwise,
+/// it says nothing of the session.
+#[test]
+fn c09_without_autocommit_a_connection_that_is_lost_while_it_is_set_up_commits_nothing() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["SET autocommit = 0"]).await;
+        world.fails("home", "DO 1", Fault::Closes);
+        rolled_back(&mut client, "DO 1").await;
+        world.take();
+        ok(&mut client, &["INSERT INTO t (id) VALUES (2)"]).await;
+        world.fails("home", "autocommit = 0", Fault::Closes);
+        ok(&mut client, &["DO 2", "INSERT INTO t (id) VALUES (4), (5)"]).await;
+        let all = world.take();
+        assert!(!all.iter().any(|text| text.ends_with("COMMIT") || text.ends_with("ROLLBACK")), "{all:?}");
+        ok(&mut client, &["COMMIT"]).await;
+        let all = world.take();
+        assert!(["a: COMMIT", "b: COMMIT"].iter().all(|text| all.iter().any(|one| one == text)), "{all:?}");
+    });
+}
+
 #[test]
 fn c09_a_shard_that_cannot_begin_ends_the_transaction_everywhere() {
     play(async || {

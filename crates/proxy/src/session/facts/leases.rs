@@ -5,7 +5,6 @@ use std::task::{Context, Poll};
 use session::link::Loss;
 use tokio::task::spawn_local;
 use upstream::{Connection, part};
-use wire::StatusFlags;
 
 use crate::counts::Counter;
 use crate::ending::Ending;
@@ -16,7 +15,7 @@ use crate::session::facts::endings::{interrupted, told, told_if};
 use crate::session::facts::orders::shot;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
-use crate::session::state::{Past, SessionState};
+use crate::session::state::{OF_SESSION, Past, SessionState};
 use crate::sock::Input;
 use crate::statement::Kill;
 
@@ -150,10 +149,6 @@ pub(in crate::session) fn lose_backend(entry: &BookEntry, state: &mut SessionSta
     state.past.remove(Past::IN_TRANSACTION);
     entry.control.set_pin(None, entry.worker.now());
 }
-
-/// The status flags that follow from what a session has set: they do not end with a connection.
-pub(in crate::session) const OF_SESSION: StatusFlags =
-    StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);
 
 /// The connection was taken over with a command that was sent already, and now something else
 /// has to be done first.
