@@ -82,6 +82,33 @@ fn c15_a_statement_that_cannot_be_prepared_has_no_cursor() {
     });
 }
 
+/// The reply that opens it has no rows, and the server has counted all that there are.
+#[test]
+fn c06_how_many_rows_a_cursor_has_only_the_server_knows() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        one.send_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+        prepared(&mut server, 1, 0).await;
+        one.read().await;
+        let with_cursor = [1, 0, 0, 0, 1, 1, 0, 0, 0];
+        one.send_command(Kind::StmtExecute, &with_cursor).await;
+        server.expect_command(Kind::StmtExecute, &with_cursor).await;
+        server.status |= StatusFlags::CURSOR_EXISTS;
+        server.columns(&["a"]).await;
+        if one.capabilities().contains(Capabilities::DEPRECATE_EOF) {
+            server.end_of_rows().await;
+        }
+        one.expect_result().await;
+        server.status -= StatusFlags::CURSOR_EXISTS;
+        one.send_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
+        server.expect_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
+        is_bound(&mut two).await;
+        run(&mut one, &mut server, "SELECT FOUND_ROWS()").await;
+        run(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
 #[test]
 fn c06_an_execution_that_was_refused_can_be_asked_about() {
     play(async || {

@@ -52,7 +52,7 @@ pins! {
     /// elsewhere.
     Statement = "statement", "an open cursor, a value sent in parts, a prepared statement that would be another one if it were prepared now", "its execution to the end, `COM_STMT_RESET`, `COM_STMT_CLOSE`";
     /// The next statement may ask how many rows there were.
-    FoundRows = "found_rows", "`SQL_CALC_FOUND_ROWS`, several statements with a `SELECT` in one text, a `UNION` with a `LIMIT`, an offset behind all rows", "the next `SELECT`";
+    FoundRows = "found_rows", "`SQL_CALC_FOUND_ROWS`, several statements with a `SELECT` in one text, a `UNION` with a `LIMIT`, an offset behind all rows, a cursor", "the next `SELECT`";
     /// The server has something to say of a statement.
     Warnings = "warnings", "an error, or warnings, also those told when a statement is prepared; `COM_FIELD_LIST`, which warns without saying so", "the next statement with tables, without either, at MySQL the next statement; of a single error, an idle second: the session keeps it without the connection";
     /// It has set user variables to what is not written in the statement.

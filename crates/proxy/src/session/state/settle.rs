@@ -67,6 +67,11 @@ impl SessionState {
         self.note_end(outcome, is_statement, (counts_own, clears), link);
         self.note_savepoint(outcome, link);
         self.note_transaction(outcome, link);
+        if is_statement && outcome.status().is_some_and(|status| status.contains(StatusFlags::CURSOR_EXISTS))
+        {
+            // The reply has none of its rows.
+            link.pins.note(Mark::begin(Pin::FoundRows));
+        }
         if place.warned {
             self.begin_warnings(link);
         }
