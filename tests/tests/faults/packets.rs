@@ -168,13 +168,14 @@ fn c27_a_mutilated_login_never_gets_in() {
         for _ in 0..300 {
             let (mut stream, server) = greeted(&proxy).await;
             let mut payload = login(&server);
-            // The proof of the password is among the changed bytes, so that no change is harmless.
             let proof = 32 + USER.len() + 2;
-            payload[proof] ^= 1 + noise.bytes(1)[0] % 255;
+            let right = payload[proof];
             for _ in 0..noise.next() % 5 {
                 let place = usize::try_from(noise.next()).unwrap() % payload.len();
                 payload[place] = noise.bytes(1)[0];
             }
+            // The proof of the password is among the changed bytes, so that no change is harmless.
+            payload[proof] = right ^ (1 + noise.bytes(1)[0] % 255);
             let mut bytes = Vec::new();
             put_message(&mut bytes, 1, &payload);
             let reply = answer(&mut stream, &bytes).await;
