@@ -109,14 +109,14 @@ impl Cx<'_> {
                 if matches!(kind, Kind::ResetConnection | Kind::ChangeUser) {
                     leave_shards(self.entry, &self.leg.state, &mut self.leg.links).await?;
                 }
-                return Ok(self.leg.links.stay_home());
+                return Ok(self.leg.links.stay_home(kind));
             }
         }
         if matches!(kind, Kind::Query | Kind::StmtPrepare) {
             self.complete_front().await?;
         }
         if self.leg.is_ours(self.entry, self.io.command(self.leg.state.identity.capabilities)) {
-            return Ok(self.leg.links.stay_home());
+            return Ok(self.leg.links.stay_home(kind));
         }
         let done = match kind {
             Kind::Query => self.query_at_shards().await,
@@ -147,7 +147,7 @@ impl Cx<'_> {
     /// Tells the client what has come of the command in the backlog, unless it has heard that.
     async fn follow_up_at_shards(&mut self, kind: Kind, done: Done) -> Result<Phase, Ending> {
         match done {
-            Done::Home => return Ok(self.leg.links.stay_home()),
+            Done::Home => return Ok(self.leg.links.stay_home(kind)),
             Done::Outdated => return Ok(Phase::Sharded(kind)),
             Done::Over => {}
             Done::Skipped => drop(self.skip_command().await?),
@@ -270,9 +270,9 @@ async fn leave_shards(entry: &BookEntry, state: &SessionState, links: &mut Links
 
 impl Links {
     /// The command in the backlog runs in the outer session.
-    fn stay_home(&mut self) -> Phase {
+    fn stay_home(&mut self, kind: Kind) -> Phase {
         let shards = self.away.role.shards();
-        (shards.stays_home, shards.last) = (true, Place::Home);
+        (shards.stays_home, shards.last) = (true, shards.last.behind(kind));
         Phase::Reading
     }
 }

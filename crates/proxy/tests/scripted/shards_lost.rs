@@ -122,6 +122,10 @@ async fn converse(world: Rc<World>, name: String, end: End) {
         }
         if is_question {
             define(&mut server).await;
+        } else if text.starts_with("SHOW WARNINGS") {
+            let late = ["Error", "1205", "Lock wait timeout exceeded"].map(Some);
+            let rows: &[&[_]] = if name == "a" { &[&late] } else { &[] };
+            server.rows(&["Level", "Code", "Message"], rows).await;
         } else {
             server.ok().await;
         }
@@ -210,6 +214,29 @@ fn c09_without_autocommit_a_connection_that_is_lost_while_it_is_set_up_commits_n
         let all = world.take();
         assert!(["a: COMMIT", "b: COMMIT"].iter().all(|text| all.iter().any(|one| one == text)), "{all:?}");
     });
+}
+
+/// A command without a statement runs at home, and leaves warnings as they are.
+#[test]
+fn c06_warnings_of_shards_can_be_asked_for_behind_a_ping() {
+    for rows in ["(2)", "(2), (3)"] {
+        play(async || {
+            let (_stage, world, mut client) = scene().await;
+            world.fails("a", "VALUES (2)", Fault::Late);
+            client.send_query(&format!("INSERT INTO t (id) VALUES {rows}")).await;
+            client.expect_err(1205).await;
+            client.send_command(Kind::Ping, b"").await;
+            client.expect_ok().await;
+            client.send_query("SHOW WARNINGS").await;
+            let late = ["Error", "1205", "Lock wait timeout exceeded"].map(Some);
+            client.expect_rows(&[&late]).await;
+            world.take();
+            client.send_query("SELECT ROW_COUNT()").await;
+            client.read().await;
+            let all = world.take();
+            assert!(all.iter().all(|text| text.starts_with("home: ")) && !all.is_empty(), "{all:?}");
+        });
+    }
 }
 
 #[test]

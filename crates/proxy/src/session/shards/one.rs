@@ -98,7 +98,7 @@ impl Cx<'_> {
         let hostgroup = match place {
             Place::Home => return Ok(Done::Home),
             Place::Shards => return Ok(self.leg.tell_warnings(command)),
-            Place::Shard(hostgroup) => hostgroup,
+            Place::Shard(hostgroup) | Place::Behind(hostgroup) => hostgroup,
         };
         if command.asks_last_id() {
             self.leg.learn_last_id_for(self.entry, place).await?;

@@ -437,10 +437,16 @@ impl Links {
     /// Where the statement has run that this one asks about, if it asks about one.
     pub(super) fn place_of_last(&mut self, what: StatementPlan, text: &[u8]) -> Option<Place> {
         let shards = self.away.role.shards();
-        let asks = what.effects.intersects(Effects::READS_LAST) || what.kind == StatementKind::Diagnostics;
-        // All else that they may ask is known without the shards.
-        let asks = asks && (shards.last != Place::Shards || Question::of(text).is_some());
-        Some(shards.last).filter(|place| asks && *place != Place::Home)
+        let is_diagnostics = what.kind == StatementKind::Diagnostics;
+        let asks = what.effects.intersects(Effects::READS_LAST) || is_diagnostics;
+        let is_there = match shards.last {
+            Place::Home => false,
+            Place::Shard(_) => true,
+            // All else that they may ask is known without the shards.
+            Place::Shards => Question::of(text).is_some(),
+            Place::Behind(_) => is_diagnostics || Question::of(text).is_some(),
+        };
+        (asks && is_there).then_some(shards.last)
     }
 }
 

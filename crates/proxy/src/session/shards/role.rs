@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use shard::Layout;
+use wire::command::Kind;
 
 use super::inner::Inner;
 use super::prepared::Statements;
@@ -108,6 +109,21 @@ pub(super) enum Place {
     Shard(u32),
     /// In several inner sessions. It has had warnings, which are kept.
     Shards,
+    /// The warnings are in the inner session of this hostgroup. A command without a statement has
+    /// come behind it, which says at home how many rows there were.
+    Behind(u32),
+}
+
+impl Place {
+    /// Where what may be asked about is behind such a command that home runs. One without a
+    /// statement leaves warnings as they are, at both kinds of servers.
+    pub(super) const fn behind(self, kind: Kind) -> Self {
+        match (kind, self) {
+            (Kind::Ping | Kind::Statistics | Kind::SetOption, Self::Shard(at)) => Self::Behind(at),
+            (Kind::Ping | Kind::Statistics | Kind::SetOption, last) => last,
+            _ => Self::Home,
+        }
+    }
 }
 
 impl Role {
