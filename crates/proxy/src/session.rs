@@ -15,30 +15,28 @@
 //! - [`renew`]: statements that a server wants to have prepared again; [`batched`]: statements that
 //!   go out with those of others;
 //! - [`segments`]: a reply on its way through the taps;
-//! - [`route`]: where a command goes, [`switch`]: getting there;
+//! - [`route`](mod@route): what is kept of a command that is sent, [`switch`]: getting to its
+//!   hostgroup;
 //! - [`facts`]: functions over the parts that they name, which decide, note and ask; most of what
 //!   is here calls them; [`entry`]: where the session runs;
-//! - [`cx`]: what runs a command;
+//! - [`cx`]: what runs a command, for a [`client`](mod@client), with the [`leg`] of a place;
 //! - [`correction`](mod@correction): statements that make servers tell an error;
 //! - [`decided`]: what was decided about a command;
 //! - [`shards`]: statements over tables that are split over servers;
 //! - [`state`]: what the session remembers for that;
 //! - [`told`]: what a `SET` has set that is not written in it;
-//! - [`tell`]: answers about where statements go, [`trace`]: where the last one went, and how long
-//!   that took;
+//! - [`stage`]: what a command passes before it is sent: its [turn](stage::turn), the [query
+//!   cache](mod@stage::cache), [what the proxy answers itself](stage::local), [what is asked about
+//!   the statement before](stage::last); [`at_once`]: commands that wait for nothing;
+//! - [`trace`]: where the last statement went, and how long that took;
 //! - [`backlog`]: the command that has come and is not sent yet;
 //! - [`fast_forward`]: sessions whose commands the proxy does not look at;
 //! - [`flight`]: what is known of a command while it runs; [`upload`]: a large one, [`hidden`]: a
 //!   reply that is withheld, [`awaited`]: what a read must see;
 //! - [`mod@file`]: files of clients for their servers;
-//! - [`ids`]: commands that name or show connections;
 //! - [`in_line`]: waiting for a connection;
 //! - [`internal`]: what the session tells of itself; [`io`]: the client's end of it;
 //! - [`kept_error`]: the error of a failed statement, kept without its connection;
-//! - [`kill`]: killing and being killed; [`kill_forms`]: KILLs that are not one plain statement;
-//! - [`cached`](mod@cached): answers from the query cache; [`cached_known`]: texts that had one;
-//!   [`cached_peek`]: what `EXPLAIN ROUTE` tells of them; [`cached_stale`]: what is given if no
-//!   server answers;
 //! - [`last_words`]: what a backend says out of turn; [`links`]: the connections of the session;
 //! - [`leave`]: what becomes of backends when the client leaves;
 //! - [`measure`](mod@measure): counting;
@@ -46,7 +44,7 @@
 //!   what was sent there;
 //! - [`overdue`]: statements that take too long;
 //! - [`phase`]: what is done next; [`set_up`]: a connection that fits a command; [`stop`]: commands
-//!   that are not sent now; [`wait`]: statements that have to wait;
+//!   that are not sent now;
 //! - [`own`]: commands that the proxy answers itself, and getting a backend; [`reply`]: answering;
 //!   [`change_user`]: becoming another user's;
 //! - [`warnings`]: logging what servers warn of.

@@ -31,7 +31,8 @@ use crate::limits::FLIGHTS_KEPT_MAX;
 /// The state of a command from when it is read until the client has its reply.
 #[derive(Debug)]
 pub(super) struct InFlight {
-    /// The bytes that begin with the command, while a connection is set up for it.
+    /// The bytes that begin with the command, while it waits for its turn or a connection is set up
+    /// for it.
     pub(super) front: Vec<u8>,
     /// What was decided about the command in the backlog.
     pub(super) decided: Option<Decided>,

@@ -1,6 +1,7 @@
-//! What a command passes before it is sent, in the order of its stages. A stage is one file: what
-//! says whether there is something to do stands beside what does it. Both ways of a command ask the
-//! same function, the one that waits for nothing and the one that may.
+//! What a command passes before it is sent. In [`turn`] and [`last`] what says whether there is
+//! something to do stands beside what does it: the way that waits for nothing and the one that may
+//! wait decide alike. [`mod@cache`] is about the query cache; [`local`] about what the proxy
+//! answers itself.
 
 pub(crate) mod cache;
 pub(super) mod last;
