@@ -181,21 +181,20 @@ impl SessionState {
         self.status = if self.begins_later() { status | StatusFlags::IN_TRANSACTION } else { status };
     }
 
-    /// The session begins to use a connection. As long as settings are to be said there, it does
-    /// not tell what follows from them.
-    pub(super) fn begin_at(&mut self, connection: &Connection) {
-        let link = connection.state();
+    /// Takes the status of a connection over. As long as settings are to be said there, it does not
+    /// tell what follows from them.
+    pub(super) fn hear_status(&mut self, link: &LinkState) {
         let kept = if link.applied == self.version() { StatusFlags::empty() } else { OF_SESSION };
         self.set_status((link.status - kept) | (self.status & kept));
-        if connection.tells_ages() {
-            self.take_out_ages();
-        }
     }
 
-    /// The server of a connection tells the ages of answers.
-    #[cold]
-    fn take_out_ages(&mut self) {
-        self.gtids.get_or_insert_with(|| Box::new(gtids(&self.identity)));
+    /// The session begins to use a connection.
+    pub(super) fn begin_at(&mut self, connection: &Connection) {
+        self.hear_status(connection.state());
+        if connection.tells_ages() {
+            // What its server tells of the ages of answers is taken out.
+            self.gtids.get_or_insert_with(|| Box::new(gtids(&self.identity)));
+        }
     }
 
     /// Whether a transaction is open over the connection in use or begins later.

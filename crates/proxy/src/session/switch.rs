@@ -112,6 +112,9 @@ async fn reset_new(entry: &BookEntry, leg: &mut Leg) -> Result<Result<(), Acquir
         }
     }
     leg.links.set_applied(version);
+    if let Some(link) = leg.links.state() {
+        leg.state.hear_status(link);
+    }
     Ok(Ok(()))
 }
 
@@ -154,6 +157,7 @@ async fn say_settings(entry: &BookEntry, leg: &mut Leg) -> Result<Result<(), Acq
     }
     leg.links.set_applied(leg.state.version());
     if let Some(backend) = &leg.links.in_use {
+        leg.state.hear_status(backend.connection().state());
         let (server, user) = (backend.server().id(), &leg.state.identity.account.user.name);
         for (payload, _) in &commands {
             entry.worker.upstream.accepted.note(server, user, payload);

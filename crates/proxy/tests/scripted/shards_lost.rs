@@ -5,14 +5,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use config::{Config, ShardTransactions};
+use config::{Config, QueryRule, ShardTransactions};
 use proxy::memory::End;
 use proxy::stage::Stage;
 use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::shards::{define, layout};
-use super::support::{Client, config as usual, database, lets_in, log_in_as, options, play, secs, stage};
+use super::support::{
+    Client, config as usual, database, lets_in, log_in_as, options, play, rule, secs, stage,
+};
 
 /// What a server does in place of its answer to a statement.
 #[derive(Clone, Copy, PartialEq)]
@@ -213,6 +215,29 @@ fn c09_without_autocommit_a_connection_that_is_lost_while_it_is_set_up_commits_n
         ok(&mut client, &["COMMIT"]).await;
         let all = world.take();
         assert!(["a: COMMIT", "b: COMMIT"].iter().all(|text| all.iter().any(|one| one == text)), "{all:?}");
+    });
+}
+
+/// So it is with an idle one that has not heard of the setting, where no other can be had.
+#[test]
+fn c09_without_autocommit_an_idle_connection_that_is_lost_while_it_is_set_up_commits_nothing() {
+    play(async || {
+        let mut config = config();
+        config.variables.multiplexing = true;
+        config.servers.push(config::Server { hostgroup_id: 3, ..database("c") });
+        let away = QueryRule { destination_hostgroup: Some(3), apply: true, ..rule(1, "DO 9") };
+        config.query_rules = vec![away].into();
+        let (_stage, world, mut client) = scene_of(config).await;
+        ok(&mut client, &["DO 9", "SET autocommit = 0"]).await;
+        for _ in 0..50 {
+            world.fails("c", "autocommit = 0", Fault::Closes);
+        }
+        client.send_query("DO 9").await;
+        client.expect_err(9008).await;
+        world.take();
+        ok(&mut client, &["INSERT INTO t (id) VALUES (4), (5)"]).await;
+        let all = world.take();
+        assert!(!all.iter().any(|text| text.ends_with("COMMIT")), "{all:?}");
     });
 }
 

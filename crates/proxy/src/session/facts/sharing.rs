@@ -87,7 +87,7 @@ pub(in crate::session) fn take_back(entry: &BookEntry, state: &mut SessionState,
     }
     if let Some(is_there) = links.take_back(&entry.worker.upstream, hostgroup) {
         match links.connection().filter(|_| is_there) {
-            Some(link) => state.set_status(link.state().status),
+            Some(link) => state.hear_status(link.state()),
             None => was_lent(&entry.control, state, hostgroup),
         }
     }

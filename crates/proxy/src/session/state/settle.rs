@@ -137,7 +137,7 @@ impl SessionState {
         // Without `autocommit`, a savepoint is a transaction of which servers do not tell.
         let has_savepoint = link.pins.holds(Pin::Transaction);
         link.status = if has_savepoint { told | StatusFlags::IN_TRANSACTION } else { told };
-        self.set_status(link.status);
+        self.hear_status(link);
         self.past.set(Past::UNSURE, outcome.status().is_none() && !is_over);
     }
 
