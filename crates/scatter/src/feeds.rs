@@ -189,9 +189,9 @@ impl Feed {
             into.copy_from_slice(from);
         }
         self.taken += bytes;
-        if self.taken == self.packets.len() {
-            self.packets.clear();
-            self.taken = 0;
+        // A branch that is slower than the client never takes all that there is.
+        if self.taken == self.packets.len() || self.taken >= LOAD_SHARD_BYTES_MAX {
+            self.packets.drain(..std::mem::take(&mut self.taken));
         }
         Poll::Ready(bytes)
     }
@@ -201,5 +201,26 @@ impl Feed {
         self.first.get_or_insert(First::Other);
         self.packets = Vec::new();
         (self.taken, self.is_closed) = (0, true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is taken does not stay in memory, if something is left each time.
+    #[test]
+    fn a_branch_that_is_slower_than_the_client_keeps_its_limit() {
+        let mut feed = Feed::default();
+        let mut question = Vec::new();
+        put_message(&mut question, 1, &[LocalInfile::HEADER, b'f']);
+        assert_eq!(feed.hear(&question), None);
+        let (line, mut buffer) = (vec![b'x'; PACKET_BYTES], vec![0; PACKET_BYTES]);
+        feed.add(&line);
+        for _ in 0..1000 {
+            feed.add(&line);
+            assert_eq!(feed.poll_read(&mut buffer), Poll::Ready(PACKET_BYTES));
+        }
+        assert!(feed.packets.capacity() <= 4 * LOAD_SHARD_BYTES_MAX, "{}", feed.packets.capacity());
     }
 }
