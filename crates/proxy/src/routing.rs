@@ -199,7 +199,7 @@ impl Routing {
         let hints = hints(text, found, at);
         let query = query(text, found, hints.as_ref(), at);
         // Copies are none of the firewall's business, as in ProxySQL. What is executed was judged
-        // when it was prepared; whether it still passes is asked in `session/firewall.rs`.
+        // when it was prepared; whether it still passes is asked in `stage/local/firewall.rs`.
         let is_screened = at.mirror.is_none() && !at.execute;
         let ways = Ways {
             firewall: routes

@@ -17,6 +17,7 @@ use super::links::Links;
 use super::stage::{last, turn};
 use super::state::SessionState;
 use super::trace::Trace;
+use crate::routing::Orders;
 use crate::worker::Worker;
 
 impl Leg {
@@ -129,29 +130,32 @@ fn needs_only_its_statement(worker: &Worker, leg: &Leg, command: Command<'_>) ->
 /// Whether there is nothing to be done for the command that was decided about but to get a
 /// connection, which other sessions may have.
 pub(super) fn needs_only_a_connection(entry: &BookEntry, leg: &Leg, kind: Kind) -> bool {
-    let (_state, user) = (&leg.state, &leg.state.identity.account.user);
     let Some(decided) = leg.flight.decided.as_ref().filter(|_| leg.links.in_use.is_none()) else {
         return false;
     };
     matches!(kind, Kind::Query | Kind::StmtExecute)
         // With a place in line it was here before.
         && leg.flight.in_line.is_none()
-        && !decided.is_cached()
         && decided.target() == Some(leg.state.here)
         && decided.patch.is_none()
         // What was brought to a connection that is gone has to be brought to the next one.
         && matches!(decided.next, Next::Turn | Next::SetUp)
         && decided.lost == 0
-        && !decided.orders.as_ref().is_some_and(|orders| orders.come_first())
-        && !turn::is_due(&entry.worker, &leg.state, kind, decided.orders.as_deref())
+        && !is_held_back(&entry.worker, &leg.state, kind, decided)
         && leg.flight.paused.is_none()
         && leg.state.trace.is_none()
         && leg.flight.wanted.is_none()
         && !leg.state.begins_later()
         && has_to_see(&entry.worker, &leg.state, &leg.links, decided).is_none()
         && !awaits_writes(&entry.worker, &leg.state, &leg.links, decided)
-        && !user.backends().is_limited()
+        && !leg.state.identity.account.user.backends().is_limited()
         && shares(entry, &leg.state, decided.hostgroup())
+}
+
+/// Whether the query cache is asked first, a rule wants something done, or the command has to wait.
+fn is_held_back(worker: &Worker, state: &SessionState, kind: Kind, decided: &Decided) -> bool {
+    let orders = decided.orders.as_deref();
+    decided.is_cached() || orders.is_some_and(Orders::come_first) || turn::is_due(worker, state, kind, orders)
 }
 
 /// Whether the backend in use is where the command goes, and nothing is to be sent there first.
@@ -168,18 +172,13 @@ fn comes_alone(
     command: Command<'_>,
     decided: &Decided,
 ) -> bool {
-    if decided.is_cached() {
-        return false;
-    }
     if command.kind == Kind::StmtPrepare && worker.len_to_complete(command).is_some() {
         return false;
     }
-    let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
-    !(ordered
+    !(is_held_back(worker, state, command.kind, decided)
         || last::is_due(state, links, decided)
         || decided.next == Next::Commit
         || depends_on_writes(command.kind) && may_lack_writes(worker, state, links, decided)
-        || turn::is_due(worker, state, command.kind, decided.orders.as_deref())
         || links.has_to_prepare(&worker.upstream.kept, state, command, decided))
 }
 

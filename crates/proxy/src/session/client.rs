@@ -3,11 +3,13 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use net::relay::Output;
 use scatter::Branch;
 
+use crate::control::Control;
 use crate::sock::{Input, Sock};
 
 /// Bytes of a reply that is kept.
@@ -110,4 +112,22 @@ impl Kept {
         self.bytes.extend_from_slice(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
+}
+
+/// Does something for a command. While it waits, the client is looked at: it may leave.
+pub(super) async fn watched<T>(
+    control: &Control,
+    client: &mut Client,
+    mut work: Pin<&mut impl Future<Output = T>>,
+) -> T {
+    poll_fn(|cx| {
+        loop {
+            let done = work.as_mut().poll(cx);
+            if done.is_ready() || !control.watch.is_asked() {
+                return done;
+            }
+            control.watch.answer(client.poll_input(cx) == Poll::Ready(Input::End));
+        }
+    })
+    .await
 }

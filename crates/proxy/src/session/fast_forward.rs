@@ -13,7 +13,8 @@ use querylog::{AuditEvent, Port};
 use route::no_readers;
 use upstream::{AcquireError, Copied, Full, QUIT};
 
-use super::cx::{Cx, watched};
+use super::client::watched;
+use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::endings::unreadable;
 use super::facts::leases::{clean_up_behind, poll_idle_backend};

@@ -153,7 +153,7 @@ impl InFlight {
 
     /// Whether nothing is left to be done for the command.
     const fn is_over(&self) -> bool {
-        self.decided.is_none() && self.paused.is_none() && self.absent.is_none()
+        self.decided.is_none() && self.paused.is_none() && self.absent.is_none() && self.front.is_empty()
     }
 }
 

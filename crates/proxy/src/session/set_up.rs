@@ -12,7 +12,8 @@ use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
 use super::backlog::will_be_whole;
-use super::cx::{Cx, watched};
+use super::client::watched;
+use super::cx::Cx;
 
 use super::decided::{Decided, Next, Reply};
 use super::entry::BookEntry;

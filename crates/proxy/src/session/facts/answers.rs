@@ -194,7 +194,7 @@ pub(in crate::session) fn with_text(
     command: Command<'_>,
     decided: &Decided,
 ) -> Result<KeyBuilder, Refusal> {
-    let (state, caps) = (state, command.caps);
+    let caps = command.caps;
     let Reading { no_backslash_escapes, two_byte_quotes } = state.reading();
     let modes = Modes { no_backslash_escapes, ..Modes::default() };
     let plain = |text| if two_byte_quotes { text } else { trimmed(text, modes) };

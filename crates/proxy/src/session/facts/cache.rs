@@ -35,7 +35,7 @@ pub(in crate::session) fn answer_near(
     fresh: Fresh,
 ) -> Option<(RowCounts, usize)> {
     let Fresh::Enough(exact_us) = fresh else { return None };
-    let (worker, now_ms) = (worker, worker.uptime_ms());
+    let now_ms = worker.uptime_ms();
     let allows = |moment| worker.shared.cache.versions.allows(&asked.said.scope, moment);
     let what = (asked.key, now_ms, asked.life);
     let found = worker.cached.look_near(what, allows, style(state, exact_us))?;

@@ -6,7 +6,7 @@
 //! with it, and the client is told ([`lost`](crate::session::lost)).
 
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
@@ -24,13 +24,12 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::kill::{Shot, StandIn, Victim, kill, kill_for_stranger};
 use crate::mail::{Request, Verdict};
-use crate::session::client::Client;
+use crate::session::client::{Client, watched};
 use crate::session::entry::BookEntry;
 use crate::session::facts::endings::{lose_other, told};
 use crate::session::facts::places::has_transaction;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
-use crate::sock::Input;
 use crate::statement::Kill;
 use crate::statement::kill::What;
 use crate::worker::Worker;
@@ -265,18 +264,12 @@ pub(in crate::session) async fn while_waiting<T>(
     control: &Control,
     client: &mut Client,
     capabilities: Capabilities,
-    mut waiting: Pin<&mut impl Future<Output = T>>,
+    waiting: Pin<&mut impl Future<Output = T>>,
 ) -> Result<Option<T>, Ending> {
-    poll_fn(|cx| match client.poll_input(cx) {
-        _ if killed_here(control, capabilities, true)? => Poll::Ready(Ok(None)),
-        _ if control.signal() >= Signal::Stop => Poll::Ready(Err(Ending::Silent)),
-        Poll::Ready(Input::End) => Poll::Ready(Err(Ending::ClientLeft)),
-        _ => waiting.as_mut().poll(cx).map(|done| Ok(Some(done))),
-    })
-    .await
+    watched(control, client, pin!(while_wanted(control, capabilities, waiting))).await
 }
 
-/// The same within what is [`watched`](crate::session::cx::watched).
+/// The same within what is [`watched`].
 pub(in crate::session) async fn while_wanted<T>(
     control: &Control,
     capabilities: Capabilities,

@@ -123,7 +123,7 @@ pub(in crate::session) fn decide_unknown(
     let mut decided = Decided::plainly_to(hostgroup);
     let known = state.prepared.as_ref().zip(named);
     let is_last = named == Some(LAST_STATEMENT);
-    let (links, kept) = (links, &entry.worker.upstream.kept);
+    let kept = &entry.worker.upstream.kept;
     if let Some((all, id)) = known.filter(|_| !is_last)
         && links.look_at(kept, hostgroup, |link| all.client_id_of(id, link)).is_some()
     {

@@ -265,7 +265,7 @@ async fn await_leader(
 
 /// Looks for the answer to a query that has come at `since_us`.
 fn look_up(worker: &Worker, state: &SessionState, asked: &Asked, since_us: u64) -> Look {
-    let (worker, now_ms) = (worker, worker.uptime_ms());
+    let now_ms = worker.uptime_ms();
     let cache = &worker.shared.cache;
     let mut stats = worker.counts.cache.borrow_mut();
     if let Some(proof) = asked.said.proof.filter(|_| !asked.is_proven) {

@@ -13,7 +13,8 @@ use crate::error::ClientError;
 use crate::limit::{Limit, Place};
 use crate::limited::enter;
 use crate::routing::Orders;
-use crate::session::cx::{Cx, watched};
+use crate::session::client::watched;
+use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::orders::while_wanted;
 use crate::session::facts::places::runs;
@@ -85,7 +86,7 @@ impl Cx<'_> {
         let orders = decided.as_ref().and_then(|decided| decided.orders.as_deref());
         self.lend_command();
         let places = {
-            let work = pin!(self.leg.wait_for_turn(self.entry, kind, orders));
+            let work = pin!(self.leg.wait_for_turn(self.entry, orders));
             watched(&self.entry.control, &mut self.io.client, work).await
         };
         self.take_command_back();
@@ -108,17 +109,10 @@ impl Leg {
     async fn wait_for_turn(
         &mut self,
         entry: &BookEntry,
-        kind: Kind,
         orders: Option<&Orders>,
     ) -> Result<Result<Vec<Place>, ClientError>, Ending> {
-        if !runs(kind) {
-            return Ok(Ok(Vec::new()));
-        }
         let (settings, user) = (entry.worker.settings(), Arc::clone(&self.state.identity.account.user));
         let wait = Wait::of(&settings, &user, orders);
-        if wait.is_nothing() {
-            return Ok(Ok(Vec::new()));
-        }
         self.release_to_wait(entry);
         let command = self.flight.command(self.state.identity.capabilities);
         show_waiting(entry, &self.state, &self.flight, command);

@@ -89,13 +89,12 @@ impl SessionState {
         command: Command<'_>,
         decided: &Decided,
     ) -> Result<u64, NotStored> {
-        let state = self;
         if !command.is_whole() {
             return Err(NotStored::FoundRows);
         }
         let modes = Modes {
-            no_backslash_escapes: state.reading().no_backslash_escapes,
-            ansi_quotes: state.status.contains(StatusFlags::ANSI_QUOTES),
+            no_backslash_escapes: self.reading().no_backslash_escapes,
+            ansi_quotes: self.status.contains(StatusFlags::ANSI_QUOTES),
             ..Modes::default()
         };
         let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
@@ -107,10 +106,10 @@ impl SessionState {
             FoundRows::Sent => Some(0),
             FoundRows::SentUnlessLimited => {
                 let is_limit = |setting: &Setting| *setting.key == *"sql_select_limit";
-                (!state.shared_settings().since(0).any(is_limit)).then_some(0)
+                (!self.shared_settings().since(0).any(is_limit)).then_some(0)
             }
             FoundRows::Behind(Offset::Number(rows)) => Some(rows),
-            FoundRows::Behind(Offset::Parameter(at)) => state.value_of(command, at),
+            FoundRows::Behind(Offset::Parameter(at)) => self.value_of(command, at),
             FoundRows::Unknown => None,
         };
         passed.ok_or(NotStored::FoundRows)

@@ -51,12 +51,11 @@ impl Cx<'_> {
 impl Worker {
     #[cold]
     fn note_unlisted(&self, state: &SessionState, command: Command<'_>, decided: &Decided) {
-        let worker = self;
         let (counter, messages, what) = match decided.screened.ruling {
-            Ruling::Refused => (Counter::FirewallRefused, &worker.logged.refused, "has refused"),
-            _ => (Counter::FirewallDetected, &worker.logged.detected, "would refuse"),
+            Ruling::Refused => (Counter::FirewallRefused, &self.logged.refused, "has refused"),
+            _ => (Counter::FirewallDetected, &self.logged.detected, "would refuse"),
         };
-        worker.counts.note(counter);
+        self.counts.note(counter);
         let Some(hidden) = messages.admit(Instant::now()) else { return };
         let statement = self.shown_in_log(state, command, decided);
         let digest = format_args!("0x{:016X}", decided.digest().unwrap_or(0));

@@ -8,7 +8,8 @@ use upstream::{AcquireError, Full};
 use wire::command::Kind;
 
 use crate::ending::Ending;
-use crate::session::cx::{Cx, watched};
+use crate::session::client::watched;
+use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::commands::{Look, look, naming};
 use crate::session::leg::Leg;

@@ -35,28 +35,27 @@ impl Cx<'_> {
 impl Worker {
     #[cold]
     fn note_found(&self, state: &SessionState, command: Command<'_>, decided: &Decided, sighting: Sighting) {
-        let worker = self;
         if let Some(fingerprint) = sighting.fingerprint() {
             let is_listed = matches!(sighting, Sighting::Listed(_));
-            worker.counts.fingerprints.note(fingerprint, is_listed, decided.digest().unwrap_or(0));
+            self.counts.fingerprints.note(fingerprint, is_listed, decided.digest().unwrap_or(0));
         }
         let (counter, messages, what) = match sighting {
-            Sighting::Listed(_) => return worker.counts.note(Counter::InjectionsListed),
+            Sighting::Listed(_) => return self.counts.note(Counter::InjectionsListed),
             Sighting::Detected(_) => {
-                (Counter::InjectionsFound, &worker.logged.injected, "a statement looks like injected SQL")
+                (Counter::InjectionsFound, &self.logged.injected, "a statement looks like injected SQL")
             }
             Sighting::Refused(_) => (
                 Counter::InjectionsFound,
-                &worker.logged.injected,
+                &self.logged.injected,
                 "a connection is closed: its statement looks like injected SQL",
             ),
             Sighting::Failed => (
                 Counter::InjectionsUnknown,
-                &worker.logged.unjudged,
+                &self.logged.unjudged,
                 "the detector of injected SQL has failed with a statement, which passes",
             ),
         };
-        worker.counts.note(counter);
+        self.counts.note(counter);
         let Some(hidden) = messages.admit(Instant::now()) else { return };
         let fingerprint =
             sighting.fingerprint().map_or_else(String::new, |fingerprint| fingerprint.to_string());
