@@ -41,9 +41,7 @@ impl Cx<'_> {
         tables: Vec<TableName>,
     ) -> Result<Done, Ending> {
         let branches = scattered.branches;
-        if let Some(error) =
-            refused_scatter(&self.entry.worker, &self.leg.state, &mut self.leg.links, command, &branches)
-        {
+        if let Some(error) = refused_scatter(&self.entry.worker, self.leg, command, &branches) {
             return Ok(Done::Refused(error));
         }
         if let Some(id) = self.entry.worker.shared.ddl.stopped_of(&tables) {
@@ -126,7 +124,7 @@ impl Leg {
         let table = table.and_then(|((schema, name), layout)| layout.table(schema, name));
         let mut steps = Vec::with_capacity(branches.len());
         for (branch, node) in branches.iter().zip(table.map_or(&[][..], Table::nodes)) {
-            let inner = take_inner(entry, &self.state, &mut self.links, branch.hostgroup);
+            let inner = take_inner(entry, self, branch.hostgroup);
             let current = inner.leg.state.caller.schema().to_vec();
             self.links.put_inner(inner);
             let node = [node.schema.clone(), node.table.clone()];

@@ -118,7 +118,7 @@ impl Leg {
         hostgroup: u32,
         text: &[u8],
     ) -> Result<Vec<u8>, Ending> {
-        let inner = take_inner(entry, &self.state, &mut self.links, hostgroup);
+        let inner = take_inner(entry, self, hostgroup);
         self.ask_inner(entry, inner, text).await
     }
 

@@ -23,8 +23,6 @@ use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::shown::measure_own;
 use crate::session::leg::Leg;
-use crate::session::links::Links;
-use crate::session::state::SessionState;
 use crate::state::Settings;
 use crate::worker::Worker;
 
@@ -165,9 +163,7 @@ impl Cx<'_> {
         statement.parts.clear();
         statement.is_cut = false;
         let cursor = statement.cursor;
-        let open = cursor.and_then(|(serial, known_as)| {
-            Some((take_inner_of(&self.leg.state, &mut self.leg.links, serial)?, known_as))
-        });
+        let open = cursor.and_then(|(serial, known_as)| Some((take_inner_of(self.leg, serial)?, known_as)));
         let Some((mut inner, known_as)) = open else {
             if kind == Kind::StmtFetch {
                 let is_mariadb = self.entry.worker.shared.says_mariadb().await;
@@ -194,7 +190,7 @@ impl Cx<'_> {
         self.skip_command().await?;
         let sites = self.leg.links.away.role.shards().statements.remove(id).map(|statement| statement.sites);
         for site in sites.unwrap_or_default() {
-            close_site(&self.leg.state, &mut self.leg.links, &site).await?;
+            close_site(self.leg, &site).await?;
         }
         Ok(Done::Over)
     }
@@ -225,7 +221,7 @@ impl Leg {
             }
             Err(error) => return Ok(Done::Refused(error)),
         };
-        let mut inner = take_inner(entry, &self.state, &mut self.links, branch.hostgroup);
+        let mut inner = take_inner(entry, self, branch.hostgroup);
         let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await?;
         let (serial, modes) = (inner.serial, inner.leg.state.modes());
         self.links.put_inner(inner);
@@ -249,26 +245,21 @@ impl Leg {
 }
 
 /// Closes what was prepared for these branches of one execution: later ones have other texts.
-pub(super) async fn close_sites(
-    state: &SessionState,
-    links: &mut Links,
-    command: &Command,
-    branches: &[Branch],
-) -> Result<(), Ending> {
+pub(super) async fn close_sites(leg: &mut Leg, command: &Command, branches: &[Branch]) -> Result<(), Ending> {
     let Some((id, _)) = command.execution else { return Ok(()) };
-    let Some(statement) = links.away.role.shards().statements.get(id) else { return Ok(()) };
+    let Some(statement) = leg.links.away.role.shards().statements.get(id) else { return Ok(()) };
     let is_of_branch = |site: &mut Site| branches.iter().any(|branch| branch.text == site.text);
     let closed: Vec<Site> = statement.sites.extract_if(.., is_of_branch).collect();
     for site in closed {
-        close_site(state, links, &site).await?;
+        close_site(leg, &site).await?;
     }
     Ok(())
 }
 
-async fn close_site(state: &SessionState, links: &mut Links, site: &Site) -> Result<(), Ending> {
-    let Some(mut inner) = take_inner_of(state, links, site.inner) else { return Ok(()) };
+async fn close_site(leg: &mut Leg, site: &Site) -> Result<(), Ending> {
+    let Some(mut inner) = take_inner_of(leg, site.inner) else { return Ok(()) };
     inner.ask_packet(closing(site.id)).await?;
-    links.put_inner(inner);
+    leg.links.put_inner(inner);
     Ok(())
 }
 
@@ -276,32 +267,31 @@ async fn close_site(state: &SessionState, links: &mut Links, site: &Site) -> Res
 /// need be. The payload of the error if that is refused.
 pub(super) async fn packets_for(
     worker: &Worker,
-    state: &SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     inner: &mut Inner,
     command: &Command,
     branch: &Branch,
 ) -> Result<Result<Vec<u8>, Vec<u8>>, Ending> {
     let text = branch.text.as_deref();
     let Some((id, _)) = command.execution else { return Ok(Ok(command.with_text(text))) };
-    let caps = state.identity.capabilities;
+    let caps = leg.state.identity.capabilities;
     let modes = inner.leg.state.modes();
     let known = |statement: &mut Statement| statement.take_stale(inner.serial, modes);
-    let stale = links.away.role.shards().statements.get(id).map(known);
+    let stale = leg.links.away.role.shards().statements.get(id).map(known);
     for site in stale.into_iter().flatten() {
         inner.ask_packet(closing(site.id)).await?;
     }
     let known = |statement: &mut Statement| statement.site(inner.serial, text);
-    let known_as = if let Some(known_as) = links.away.role.shards().statements.get(id).and_then(known) {
+    let known_as = if let Some(known_as) = leg.links.away.role.shards().statements.get(id).and_then(known) {
         known_as
     } else {
         let reply = prepare(inner, text.unwrap_or(&command.text)).await?;
-        if let Some(error) = error_of(&as_prepared(worker, state, &reply, inner.hostgroup, 0)) {
+        if let Some(error) = error_of(&as_prepared(worker, &leg.state, &reply, inner.hostgroup, 0)) {
             return Ok(Err(error));
         }
         prepared(&reply).unwrap_or_default().0
     };
-    let Some(statement) = links.away.role.shards().statements.get(id) else {
+    let Some(statement) = leg.links.away.role.shards().statements.get(id) else {
         return Ok(Ok(Vec::new()));
     };
     if statement.site(inner.serial, text).is_none() {
@@ -310,7 +300,7 @@ pub(super) async fn packets_for(
     }
     let Some(packets) = command.executing(known_as, statement, branch, caps) else {
         let error = ClientError::not_sharded("a value sent in parts", "its row is one of several");
-        return Ok(Err(payload_of(state, &error)));
+        return Ok(Err(payload_of(&leg.state, &error)));
     };
     for mut part in statement.parts.clone() {
         renumber(&mut part, known_as);

@@ -32,7 +32,7 @@ impl Leg {
         let mut explanation = match &plan {
             Plan::Home => explain_command(entry, &self.state, &self.links, sent, from),
             Plan::One(branch) => {
-                let inner = take_inner(entry, &self.state, &mut self.links, branch.hostgroup);
+                let inner = take_inner(entry, self, branch.hostgroup);
                 let text = branch.text.as_deref().unwrap_or(&command.text);
                 let session = inner.leg.links.session(&inner.leg.state);
                 let at = circumstances(&inner.entry.worker, &inner.leg.state, &session, None, false);

@@ -22,6 +22,7 @@ use crate::gates::TableName;
 use crate::session::entry::BookEntry;
 use crate::session::facts::orders::killed_here;
 use crate::session::io::Io;
+use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::shards::command::Command;
 use crate::session::shards::role::Place;
@@ -40,8 +41,7 @@ pub(in crate::session) fn payload_of(state: &SessionState, error: &ClientError) 
 /// Why a command does not run at several shards in the state that the session is in.
 pub(in crate::session) fn refused_scatter(
     worker: &Worker,
-    state: &SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     command: &Command,
     branches: &[Branch],
 ) -> Option<ClientError> {
@@ -51,7 +51,9 @@ pub(in crate::session) fn refused_scatter(
     if !command.defines() && worker.has_one_writer_per_transaction() && has_several_servers(branches) {
         return Some(several_servers("a statement that writes at several servers"));
     }
-    branches.iter().find_map(|branch| may_write(worker, state, links, Place::Shard(branch.hostgroup)).err())
+    branches.iter().find_map(|branch| {
+        may_write(worker, &leg.state, &mut leg.links, Place::Shard(branch.hostgroup)).err()
+    })
 }
 
 pub(in crate::session) fn what(

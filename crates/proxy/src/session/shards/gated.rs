@@ -11,8 +11,7 @@ use crate::gates::{Gates, Pass, TableName};
 use crate::session::entry::BookEntry;
 use crate::session::facts::orders::while_waiting;
 use crate::session::io::Io;
-use crate::session::links::Links;
-use crate::session::state::SessionState;
+use crate::session::leg::Leg;
 
 /// Why a command does not run behind a gate.
 pub(super) enum Barred {
@@ -26,15 +25,15 @@ pub(super) enum Barred {
 pub(super) async fn pass_gates<'g>(
     entry: &BookEntry,
     io: &mut Io,
-    state: &SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     gates: &'g Gates,
     tables: Vec<TableName>,
     defines: bool,
 ) -> Result<Result<Pass<'g>, Barred>, Ending> {
     let longest = entry.worker.settings().variables.connect_timeout_server_max;
     let waiting = pin!(timeout(longest, pass(gates, tables, defines)));
-    let passed = while_waiting(&entry.control, &mut io.client, state.identity.capabilities, waiting).await?;
+    let passed =
+        while_waiting(&entry.control, &mut io.client, leg.state.identity.capabilities, waiting).await?;
     let pass = match passed {
         Some(Ok(pass)) => pass,
         None => return Ok(Err(Barred::Refused(ClientError::Interrupted))),
@@ -45,7 +44,7 @@ pub(super) async fn pass_gates<'g>(
         }
     };
     let defined = entry.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
-    let is_outdated = !defines && links.away.role.shards().planned_at != defined;
+    let is_outdated = !defines && leg.links.away.role.shards().planned_at != defined;
     Ok(if is_outdated { Err(Barred::Outdated) } else { Ok(pass) })
 }
 

@@ -18,8 +18,7 @@ use crate::error::ClientError;
 use crate::limits::IDS_WAIT_MAX;
 use crate::sequences::{Question, Taken};
 use crate::session::entry::BookEntry;
-use crate::session::links::Links;
-use crate::session::state::SessionState;
+use crate::session::leg::Leg;
 
 /// Which of the sessions at a hostgroup asks counters: none that runs statements of the client.
 const SLOT: usize = usize::MAX;
@@ -45,23 +44,21 @@ struct Numbered<'a> {
 /// Ids for the rows of a statement.
 pub(super) async fn ids_for(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     layout: &Layout,
     wanted: &Wanted,
 ) -> Result<Result<Vec<u64>, ClientError>, Ending> {
     let Some(numbered) = Numbered::of(layout, &wanted.schema, &wanted.table) else {
         return Ok(Ok(Vec::new()));
     };
-    let ids = take_ids(entry, state, links, numbered, wanted.count).await?;
+    let ids = take_ids(entry, leg, numbered, wanted.count).await?;
     Ok(ids.map_err(|reason| numbered.error(&reason)))
 }
 
 /// The client says ids itself: the sequence does not make them any more.
 pub(super) async fn raise_ids(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     layout: &Layout,
     ids: &Ids,
 ) -> Result<Result<(), ClientError>, Ending> {
@@ -70,14 +67,13 @@ pub(super) async fn raise_ids(
     if !matches!(numbered.sequence.kind, SequenceKind::Segment { .. }) {
         return Ok(Ok(()));
     }
-    let raised = raise_counter(entry, state, links, numbered, largest).await?;
+    let raised = raise_counter(entry, leg, numbered, largest).await?;
     Ok(raised.map_err(|reason| numbered.error(&reason)))
 }
 
 async fn take_ids(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     numbered: Numbered<'_>,
     count: usize,
 ) -> Result<Result<Vec<u64>, Reason>, Ending> {
@@ -91,7 +87,7 @@ async fn take_ids(
         match source.take(count, unix_ms()) {
             Taken::Ids(ids) => {
                 if let Some(question) = source.prefetch()
-                    && let Err(reason) = ask_counter(entry, state, links, numbered, question).await?
+                    && let Err(reason) = ask_counter(entry, leg, numbered, question).await?
                 {
                     tracing::warn!(table = numbered.name(), reason, "no ids for later rows");
                 }
@@ -99,7 +95,7 @@ async fn take_ids(
             }
             Taken::Ask(_) if Instant::now() >= deadline => return Ok(Err(LATE.to_owned())),
             Taken::Ask(question) => {
-                if let Err(reason) = ask_counter(entry, state, links, numbered, question).await? {
+                if let Err(reason) = ask_counter(entry, leg, numbered, question).await? {
                     return Ok(Err(reason));
                 }
             }
@@ -116,27 +112,24 @@ async fn take_ids(
 /// Asks the counter of a sequence, and makes it if there is none.
 async fn ask_counter(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     numbered: Numbered<'_>,
     question: Question,
 ) -> Result<Result<(), Reason>, Ending> {
     let take = store::take(&numbered.sequence.schema, &numbered.sequence.table, question.count());
     for is_made in [false, true] {
-        let is_missing = match say_to_counter(entry, state, links, numbered.home(), &take).await? {
+        let is_missing = match say_to_counter(entry, leg, numbered.home(), &take).await? {
             Said::Ok { affected_rows: 1.., last_insert_id } => {
                 return match question.answer(last_insert_id) {
                     Ok(()) => Ok(Ok(())),
-                    Err(behind) => {
-                        say_raise(entry, state, links, numbered, behind.floor.saturating_sub(1)).await
-                    }
+                    Err(behind) => say_raise(entry, leg, numbered, behind.floor.saturating_sub(1)).await,
                 };
             }
             Said::Ok { .. } | Said::Rows(_) => false,
             Said::Error(code, _) if !is_made && matches!(code, NO_SCHEMA | NO_TABLE) => true,
             Said::Error(_, text) => return Ok(Err(text)),
         };
-        if !is_made && let Err(reason) = make_counter(entry, state, links, numbered, is_missing).await? {
+        if !is_made && let Err(reason) = make_counter(entry, leg, numbered, is_missing).await? {
             return Ok(Err(reason));
         }
     }
@@ -147,50 +140,43 @@ async fn ask_counter(
 /// of all nodes.
 async fn make_counter(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     numbered: Numbered<'_>,
     is_missing: bool,
 ) -> Result<Result<(), Reason>, Ending> {
-    if is_missing && let Said::Error(_, text) = make_table(entry, state, links, numbered.home()).await? {
+    if is_missing && let Said::Error(_, text) = make_table(entry, leg, numbered.home()).await? {
         return Ok(Err(text));
     }
     let mut largest = 0;
     for node in numbered.table.nodes() {
         let ask = store::largest(&node.schema, &node.table, &numbered.sequence.column);
-        match say_to_counter(entry, state, links, node.hostgroup, &ask).await? {
+        match say_to_counter(entry, leg, node.hostgroup, &ask).await? {
             Said::Rows(id) => largest = largest.max(id),
             Said::Error(_, text) => return Ok(Err(text)),
             Said::Ok { .. } => {}
         }
     }
-    say_raise(entry, state, links, numbered, largest).await
+    say_raise(entry, leg, numbered, largest).await
 }
 
 /// Makes the table of counters, and its schema if that is missing. Of a change in a schema that
 /// is not there MariaDB says only that the table is missing.
-async fn make_table(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
-    home: u32,
-) -> Result<Said, Ending> {
+async fn make_table(entry: &BookEntry, leg: &mut Leg, home: u32) -> Result<Said, Ending> {
     let [schema, table] = store::CREATE;
-    match say_to_counter(entry, state, links, home, table).await? {
+    match say_to_counter(entry, leg, home, table).await? {
         Said::Error(NO_SCHEMA, _) => {}
         said => return Ok(said),
     }
-    match say_to_counter(entry, state, links, home, schema).await? {
+    match say_to_counter(entry, leg, home, schema).await? {
         Said::Error(code, text) => Ok(Said::Error(code, text)),
-        _ => say_to_counter(entry, state, links, home, table).await,
+        _ => say_to_counter(entry, leg, home, table).await,
     }
 }
 
 /// Raises a sequence beyond an id of the client.
 async fn raise_counter(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     numbered: Numbered<'_>,
     largest: u64,
 ) -> Result<Result<(), Reason>, Ending> {
@@ -203,7 +189,7 @@ async fn raise_counter(
         answered.as_mut().enable();
         match source.prefetch() {
             Some(question) => {
-                if let Err(reason) = ask_counter(entry, state, links, numbered, question).await? {
+                if let Err(reason) = ask_counter(entry, leg, numbered, question).await? {
                     return Ok(Err(reason));
                 }
             }
@@ -211,19 +197,18 @@ async fn raise_counter(
             None => {}
         }
     }
-    if source.raise(largest) { say_raise(entry, state, links, numbered, largest).await } else { Ok(Ok(())) }
+    if source.raise(largest) { say_raise(entry, leg, numbered, largest).await } else { Ok(Ok(())) }
 }
 
 /// Lets the counter make no id up to this one.
 async fn say_raise(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     numbered: Numbered<'_>,
     largest: u64,
 ) -> Result<Result<(), Reason>, Ending> {
     let raise = store::raise(&numbered.sequence.schema, &numbered.sequence.table, largest);
-    Ok(match say_to_counter(entry, state, links, numbered.home(), &raise).await? {
+    Ok(match say_to_counter(entry, leg, numbered.home(), &raise).await? {
         Said::Error(_, text) => Err(text),
         Said::Ok { .. } | Said::Rows(_) => Ok(()),
     })
@@ -232,19 +217,18 @@ async fn say_raise(
 /// Says a statement at a hostgroup, outside of the client's transaction there.
 async fn say_to_counter(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     hostgroup: u32,
     text: &str,
 ) -> Result<Said, Ending> {
-    let mut inner = take_inner_at(entry, state, links, hostgroup, SLOT);
+    let mut inner = take_inner_at(entry, leg, hostgroup, SLOT);
     let reply = inner.ask(text.as_bytes()).await?;
     if inner.is_in_transaction() {
         // The client has no AUTOCOMMIT.
         inner.ask(b"COMMIT").await?;
     }
     let capabilities = inner.leg.state.identity.capabilities;
-    links.put_inner(inner);
+    leg.links.put_inner(inner);
     Ok(Said::of(&reply, capabilities))
 }
 

@@ -94,24 +94,13 @@ fn packet_with(payload: &[u8]) -> Vec<u8> {
 
 /// The inner session of this hostgroup, taken out of the list. It knows what the outer session
 /// has set.
-pub(super) fn take_inner(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
-    hostgroup: u32,
-) -> Inner {
-    take_inner_at(entry, state, links, hostgroup, 0)
+pub(super) fn take_inner(entry: &BookEntry, leg: &mut Leg, hostgroup: u32) -> Inner {
+    take_inner_at(entry, leg, hostgroup, 0)
 }
 
 /// The same for another one of that hostgroup.
-pub(super) fn take_inner_at(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
-    hostgroup: u32,
-    slot: usize,
-) -> Inner {
-    let shards = links.away.role.shards();
+pub(super) fn take_inner_at(entry: &BookEntry, leg: &mut Leg, hostgroup: u32, slot: usize) -> Inner {
+    let shards = leg.links.away.role.shards();
     let (as_then, list) = (shards.as_then.clone(), &mut shards.inner);
     let is_it = |inner: &Inner| {
         inner.hostgroup == hostgroup && inner.slot == slot && inner.is_for_once == as_then.is_some()
@@ -122,26 +111,26 @@ pub(super) fn take_inner_at(
     } else {
         shards.made += 1;
         let serial = shards.made;
-        let schema = state.identity.account.schema.as_deref();
+        let schema = leg.state.identity.account.schema.as_deref();
         let schema = schema.and_then(|schema| schema_at(&entry.worker, schema, hostgroup));
-        new_inner(entry, state, hostgroup, slot, serial, schema)
+        new_inner(entry, &leg.state, hostgroup, slot, serial, schema)
     };
-    inner.follow(state);
+    inner.follow(&leg.state);
     if let Some(settings) = as_then.filter(|_| !inner.is_for_once) {
-        let is_in_schema = Rc::ptr_eq(inner.leg.state.shared_settings(), state.shared_settings());
+        let is_in_schema = Rc::ptr_eq(inner.leg.state.shared_settings(), leg.state.shared_settings());
         let settings = if is_in_schema { settings } else { Rc::new(settings.without_schema()) };
-        inner.leg.state.take_settings(settings, state.charset);
+        inner.leg.state.take_settings(settings, leg.state.charset);
         inner.is_for_once = true;
     }
     inner
 }
 
 /// The inner session with this number, if it is still there.
-pub(super) fn take_inner_of(state: &SessionState, links: &mut Links, serial: u64) -> Option<Inner> {
-    let list = &mut links.away.role.shards().inner;
+pub(super) fn take_inner_of(leg: &mut Leg, serial: u64) -> Option<Inner> {
+    let list = &mut leg.links.away.role.shards().inner;
     let at = list.iter().position(|inner| inner.serial == serial)?;
     let mut inner = list.swap_remove(at);
-    inner.follow(state);
+    inner.follow(&leg.state);
     Some(inner)
 }
 

@@ -40,7 +40,7 @@ impl Leg {
     /// Finds out what `LAST_INSERT_ID()` is, if only the server of a shard knows.
     pub(super) async fn learn_last_id(&mut self, entry: &BookEntry) -> Result<(), Ending> {
         let knows = self.links.away.role.shards().last_id.take();
-        let Some(inner) = knows.and_then(|serial| take_inner_of(&self.state, &mut self.links, serial)) else {
+        let Some(inner) = knows.and_then(|serial| take_inner_of(self, serial)) else {
             return Ok(());
         };
         let reply = self.ask_inner(entry, inner, QUESTION).await?;

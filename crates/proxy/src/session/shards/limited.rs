@@ -33,7 +33,7 @@ use crate::limits::KEYS_BYTES_MAX;
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::io::Io;
-use crate::session::links::Links;
+use crate::session::leg::Leg;
 use crate::session::state::SessionState;
 
 /// Why the first rows are not changed.
@@ -48,42 +48,20 @@ impl Cx<'_> {
         tables: Vec<TableName>,
     ) -> Result<Done, Ending> {
         let branches: Vec<_> = limited.changes.iter().map(|change| change.filled(b"")).collect();
-        if let Some(error) =
-            refused_scatter(&self.entry.worker, &self.leg.state, &mut self.leg.links, command, &branches)
-        {
+        if let Some(error) = refused_scatter(&self.entry.worker, self.leg, command, &branches) {
             return Ok(Done::Refused(error));
         }
         let moment =
             depends_on_time(&self.entry.worker, &self.leg.state, command.what, &tables).then(Moment::now);
         let shared = Arc::clone(&self.entry.worker.shared);
-        let _pass = match pass_gates(
-            self.entry,
-            self.io,
-            &self.leg.state,
-            &mut self.leg.links,
-            &shared.gates,
-            tables,
-            false,
-        )
-        .await?
-        {
+        let _pass = match pass_gates(self.entry, self.io, self.leg, &shared.gates, tables, false).await? {
             Ok(pass) => pass,
             Err(barred) => return Ok(barred.into()),
         };
         let unit = if has_one_connection(&self.leg.state) { Unit::Savepoint } else { Unit::Transaction };
         let mut runners = Runners { unit, moment, ..Runners::default() };
         let Some(keys) = &limited.keys else { return self.change_in_turn(command, limited, runners).await };
-        let rows = match read_keys(
-            self.entry,
-            self.io,
-            &mut self.leg.state,
-            &mut self.leg.links,
-            command,
-            keys,
-            &mut runners,
-        )
-        .await?
-        {
+        let rows = match read_keys(self.entry, self.io, self.leg, command, keys, &mut runners).await? {
             Ok(rows) => rows,
             Err(error) => return self.give_up(command, runners, &error).await,
         };
@@ -93,20 +71,11 @@ impl Cx<'_> {
         };
         let scattered = Scattered::from(write);
         let branches = scattered.branches.clone();
-        let phase = match add_branches(
-            self.entry,
-            &mut self.leg.state,
-            &mut self.leg.links,
-            &mut runners,
-            command,
-            &scattered,
-        )
-        .await?
-        {
+        let phase = match add_branches(self.entry, self.leg, &mut runners, command, &scattered).await? {
             Ok(()) => self.run_added(command, scattered, runners).await?,
             Err(error) => self.give_up(command, runners, &error).await?,
         };
-        close_sites(&self.leg.state, &mut self.leg.links, command, &branches).await?;
+        close_sites(self.leg, command, &branches).await?;
         Ok(phase)
     }
 
@@ -120,16 +89,8 @@ impl Cx<'_> {
         let (mut sources, mut replies, mut branches) = (Vec::new(), Vec::new(), Vec::new());
         let mut left = limited.limit;
         while let Some(branch) = limited.turn(branches.len(), left) {
-            let turn = take_turn(
-                self.entry,
-                &mut self.leg.state,
-                &mut self.leg.links,
-                command,
-                &branch,
-                &mut runners,
-                branches.len(),
-            )
-            .await?;
+            let turn =
+                take_turn(self.entry, self.leg, command, &branch, &mut runners, branches.len()).await?;
             branches.push(branch);
             let reply = match turn {
                 Ok((source, reply)) => {
@@ -138,7 +99,7 @@ impl Cx<'_> {
                 }
                 Err(error) => {
                     let phase = self.give_up(command, runners, &error).await?;
-                    close_sites(&self.leg.state, &mut self.leg.links, command, &branches).await?;
+                    close_sites(self.leg, command, &branches).await?;
                     return Ok(phase);
                 }
             };
@@ -173,7 +134,7 @@ impl Cx<'_> {
             counts: Counts::Sum,
         };
         let phase = self.conclude(runners, relay, ended).await?;
-        close_sites(&self.leg.state, &mut self.leg.links, command, &branches).await?;
+        close_sites(self.leg, command, &branches).await?;
         Ok(phase)
     }
 }
@@ -182,41 +143,40 @@ impl Cx<'_> {
 async fn read_keys(
     entry: &BookEntry,
     io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     command: &Command,
     keys: &KeysFirst,
     runners: &mut Runners,
 ) -> Result<Result<Vec<Vec<u8>>, Refused>, Ending> {
     let scattered = Scattered::from(keys.reads.clone());
-    if let Err(error) = add_branches(entry, state, links, runners, command, &scattered).await? {
+    if let Err(error) = add_branches(entry, leg, runners, command, &scattered).await? {
         return Ok(Err(error));
     }
-    let what = what(&entry.worker, state, command, scattered, 0);
+    let what = what(&entry.worker, &leg.state, command, scattered, 0);
     let protocol = what.protocol;
     let mut relay = Relay::keeping(Replies::new(what, std::mem::take(&mut runners.sources)), KEYS_BYTES_MAX);
     entry.begin_running(Measured::plain(command.kind), &command.text);
     entry.control.begin_statement();
-    relay_scatter(entry, io, state, &mut relay, runners, true).await?;
+    relay_scatter(entry, io, &leg.state, &mut relay, runners, true).await?;
     entry.control.end_statement();
-    entry.end_running(links);
+    entry.end_running(&leg.links);
     let warnings = match relay.scatter().over().map(|over| over.outcome.end) {
         Some(End::Ok { warnings, .. }) => Some(warnings),
         _ => None,
     };
     let Some(reply) = relay.take_kept() else {
-        return Ok(Err(refusal(state, "the keys of its rows have too many bytes")));
+        return Ok(Err(refusal(&leg.state, "the keys of its rows have too many bytes")));
     };
     let Some(warnings) = warnings else {
         return Ok(Err(Packet::last(&reply).map(|last| last.payload.to_vec()).unwrap_or_default()));
     };
     if warnings > 0 {
         // A change may fail where a query warns.
-        return Ok(Err(refusal(state, "its conditions yield warnings")));
+        return Ok(Err(refusal(&leg.state, "its conditions yield warnings")));
     }
     let rows = texts(&reply, protocol).unwrap_or_default();
     if rows.len() as u64 > CHANGED_ROWS_MAX {
-        return Ok(Err(refusal(state, &format!("it would change more than {CHANGED_ROWS_MAX} rows"))));
+        return Ok(Err(refusal(&leg.state, &format!("it would change more than {CHANGED_ROWS_MAX} rows"))));
     }
     Ok(Ok(rows))
 }
@@ -224,21 +184,20 @@ async fn read_keys(
 /// Has a shard change rows. Its reply, and where that comes from.
 async fn take_turn(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     command: &Command,
     branch: &Branch,
     runners: &mut Runners,
     number: usize,
 ) -> Result<Result<(Source, Vec<u8>), Refused>, Ending> {
-    let mut runner = match take_runner(entry, state, links, runners, command, branch.hostgroup).await? {
+    let mut runner = match take_runner(entry, leg, runners, command, branch.hostgroup).await? {
         Ok(runner) => runner,
         Err(error) => return Ok(Err(error)),
     };
     // A KILL of this session is one of the turn that it waits for.
     runner.inner.entry.control = Rc::clone(&entry.control);
     let packets = match runner.open().await? {
-        Ok(()) => packets_for(&entry.worker, state, links, &mut runner.inner, command, branch).await?,
+        Ok(()) => packets_for(&entry.worker, leg, &mut runner.inner, command, branch).await?,
         Err(error) => Err(error),
     };
     let reply = match packets {

@@ -46,7 +46,6 @@ use crate::session::facts::endings::{interrupted, unreadable};
 use crate::session::facts::replies::reply_error;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
-use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::worker::Worker;
 
@@ -61,9 +60,7 @@ impl Cx<'_> {
         load: &Load,
         tables: Vec<TableName>,
     ) -> Result<Done, Ending> {
-        if let Some(error) =
-            refused_load(&self.entry.worker, &self.leg.state, &mut self.leg.links, command, load)
-        {
+        if let Some(error) = refused_load(&self.entry.worker, self.leg, command, load) {
             return Ok(Done::Refused(error));
         }
         let moment =
@@ -72,17 +69,7 @@ impl Cx<'_> {
         // A file streams to all copies at once. What else changes them in this process waits: it
         // would come to them in another order.
         let is_alone = load.counts == Counts::Same;
-        let _pass = match pass_gates(
-            self.entry,
-            self.io,
-            &self.leg.state,
-            &mut self.leg.links,
-            &shared.gates,
-            tables,
-            is_alone,
-        )
-        .await?
-        {
+        let _pass = match pass_gates(self.entry, self.io, self.leg, &shared.gates, tables, is_alone).await? {
             Ok(pass) => pass,
             Err(barred) => return Ok(barred.into()),
         };
@@ -90,24 +77,13 @@ impl Cx<'_> {
             return Ok(Done::Refused(error));
         }
         // A counter that is not there yet is made while no row is locked.
-        if let Some(error) =
-            raise_ids_of(self.entry, &self.leg.state, &mut self.leg.links, load, Some(0)).await?
-        {
+        if let Some(error) = raise_ids_of(self.entry, self.leg, load, Some(0)).await? {
             return Ok(Done::Refused(error));
         }
         let unit = if has_one_connection(&self.leg.state) { Unit::Savepoint } else { Unit::Transaction };
         let mut runners = Runners { unit, moment, is_apart: true, ..Runners::default() };
         let scattered = Scattered { counts: load.counts, ..load.branches.clone().into() };
-        if let Err(error) = add_branches(
-            self.entry,
-            &mut self.leg.state,
-            &mut self.leg.links,
-            &mut runners,
-            command,
-            &scattered,
-        )
-        .await?
-        {
+        if let Err(error) = add_branches(self.entry, self.leg, &mut runners, command, &scattered).await? {
             return self.give_up(command, runners, &error).await;
         }
         self.load_added(command, load, scattered, runners).await
@@ -149,14 +125,7 @@ impl Cx<'_> {
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
         let refused = match loading.splitting.refused() {
             None if is_done => {
-                raise_ids_of(
-                    self.entry,
-                    &self.leg.state,
-                    &mut self.leg.links,
-                    load,
-                    loading.splitting.largest_id(),
-                )
-                .await?
+                raise_ids_of(self.entry, self.leg, load, loading.splitting.largest_id()).await?
             }
             refused => refused,
         };
@@ -212,14 +181,13 @@ impl Leg {
 /// The sequence of the table gives none of the ids in the file.
 async fn raise_ids_of(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     load: &Load,
     largest: Option<u64>,
 ) -> Result<Option<ClientError>, Ending> {
     let settings = entry.worker.settings();
     let Some((layout, ids)) = settings.shards.as_deref().zip(load.ids(largest)) else { return Ok(None) };
-    Ok(raise_ids(entry, state, links, layout, &ids).await?.err())
+    Ok(raise_ids(entry, leg, layout, &ids).await?.err())
 }
 
 /// Moves the client's file to the shards. Whether the statement was killed meanwhile.
@@ -309,22 +277,16 @@ fn poll_split(
 }
 
 /// Why a file is not loaded in the state that the session is in.
-fn refused_load(
-    worker: &Worker,
-    state: &SessionState,
-    links: &mut Links,
-    command: &Command,
-    load: &Load,
-) -> Option<ClientError> {
+fn refused_load(worker: &Worker, leg: &mut Leg, command: &Command, load: &Load) -> Option<ClientError> {
     let part = "LOAD DATA over several shards";
     if command.kind != Kind::Query {
         return Some(ClientError::not_sharded(part, "it is prepared"));
     }
-    if has_one_connection(state) && has_twins(&load.branches) {
+    if has_one_connection(&leg.state) && has_twins(&load.branches) {
         let reason = "a transaction has one connection to a server, which loads one table at a time";
         return Some(ClientError::not_sharded(part, reason));
     }
-    refused_scatter(worker, state, links, command, &load.branches)
+    refused_scatter(worker, leg, command, &load.branches)
 }
 
 /// A file on its way from the client to the shards.

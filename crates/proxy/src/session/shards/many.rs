@@ -74,16 +74,8 @@ impl Cx<'_> {
         }
         let defined =
             scattered.is_definition.then(|| tables.clone()).filter(|_| scattered.branches.len() > 1);
-        let _pass = match pass_gates(
-            self.entry,
-            self.io,
-            &self.leg.state,
-            &mut self.leg.links,
-            &shared.gates,
-            tables,
-            command.defines(),
-        )
-        .await?
+        let _pass = match pass_gates(self.entry, self.io, self.leg, &shared.gates, tables, command.defines())
+            .await?
         {
             Ok(pass) => pass,
             Err(barred) => return Ok(barred.into()),
@@ -100,13 +92,7 @@ impl Cx<'_> {
 
     /// Runs branches, which nothing stands in the way of.
     async fn run_branches(&mut self, command: &Command, scattered: Scattered) -> Result<Done, Ending> {
-        if let Some(error) = refused_scatter(
-            &self.entry.worker,
-            &self.leg.state,
-            &mut self.leg.links,
-            command,
-            &scattered.branches,
-        ) {
+        if let Some(error) = refused_scatter(&self.entry.worker, self.leg, command, &scattered.branches) {
             return Ok(Done::Refused(error));
         }
         if may_set_id(command, &scattered) {
@@ -117,16 +103,7 @@ impl Cx<'_> {
         let unit = unit_of(&self.leg.state, command, &scattered.branches, moment.is_some());
         let lead = (unit != Unit::None && scattered.counts == Counts::Same).then(Rc::default);
         let mut runners = Runners { unit, moment, lead, ..Runners::default() };
-        if let Err(error) = add_branches(
-            self.entry,
-            &mut self.leg.state,
-            &mut self.leg.links,
-            &mut runners,
-            command,
-            &scattered,
-        )
-        .await?
-        {
+        if let Err(error) = add_branches(self.entry, self.leg, &mut runners, command, &scattered).await? {
             return self.give_up(command, runners, &error).await;
         }
         self.run_added(command, scattered, runners).await
@@ -243,15 +220,14 @@ impl Leg {
 /// Adds branches to what inner sessions run. The payload of the error if one cannot run.
 pub(super) async fn add_branches(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     runners: &mut Runners,
     command: &Command,
     scattered: &Scattered,
 ) -> Result<Result<(), Vec<u8>>, Ending> {
     for (number, branch) in scattered.branches.iter().enumerate() {
         let rows = scattered.rows.get(number).cloned().unwrap_or_default();
-        if let Err(error) = add_branch(entry, state, links, runners, command, branch, rows).await? {
+        if let Err(error) = add_branch(entry, leg, runners, command, branch, rows).await? {
             return Ok(Err(error));
         }
     }
@@ -262,18 +238,17 @@ pub(super) async fn add_branches(
 /// be prepared for it.
 async fn add_branch(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     runners: &mut Runners,
     command: &Command,
     branch: &Branch,
     rows: Vec<u32>,
 ) -> Result<Result<(), Vec<u8>>, Ending> {
-    let mut runner = match take_runner(entry, state, links, runners, command, branch.hostgroup).await? {
+    let mut runner = match take_runner(entry, leg, runners, command, branch.hostgroup).await? {
         Ok(runner) => runner,
         Err(error) => return Ok(Err(error)),
     };
-    let packets = packets_for(&entry.worker, state, links, &mut runner.inner, command, branch).await?;
+    let packets = packets_for(&entry.worker, leg, &mut runner.inner, command, branch).await?;
     let packets = match packets {
         Ok(packets) => packets,
         Err(error) => {
@@ -293,19 +268,19 @@ async fn add_branch(
 /// open. The payload of the error if there is none.
 pub(super) async fn take_runner(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     runners: &mut Runners,
     command: &Command,
     hostgroup: u32,
 ) -> Result<Result<Runner, Vec<u8>>, Ending> {
     let is_same = |runner: &Runner| runner.inner.hostgroup == hostgroup;
     let twins = runners.all.iter().filter(|runner| is_same(runner)).count();
-    let is_shared = !runners.is_apart && (runners.unit == Unit::Transaction || has_one_connection(state));
+    let is_shared =
+        !runners.is_apart && (runners.unit == Unit::Transaction || has_one_connection(&leg.state));
     if let Some(at) = runners.all.iter().position(is_same).filter(|_| is_shared) {
         return Ok(Ok(runners.all.swap_remove(at)));
     }
-    let mut runner = match enter(entry, state, links, hostgroup, twins).await? {
+    let mut runner = match enter(entry, leg, hostgroup, twins).await? {
         Ok(inner) => Runner {
             was_open: inner.is_in_transaction(),
             inner,
@@ -322,7 +297,7 @@ pub(super) async fn take_runner(
         },
         Err(error) => return Ok(Err(error)),
     };
-    runner.inner.wrote |= command.writes() && has_one_connection(state);
+    runner.inner.wrote |= command.writes() && has_one_connection(&leg.state);
     Ok(Ok(runner))
 }
 

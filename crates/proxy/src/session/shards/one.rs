@@ -53,11 +53,10 @@ impl Cx<'_> {
         if may_set_id {
             self.leg.learn_last_id_for(self.entry, place).await?;
         }
-        let mut inner =
-            match enter(self.entry, &mut self.leg.state, &mut self.leg.links, branch.hostgroup, 0).await? {
-                Ok(inner) => inner,
-                Err(error) => return Ok(Done::Answered(error)),
-            };
+        let mut inner = match enter(self.entry, self.leg, branch.hostgroup, 0).await? {
+            Ok(inner) => inner,
+            Err(error) => return Ok(Done::Answered(error)),
+        };
         inner.wrote |= command.writes() && has_one_connection(&self.leg.state);
         if may_set_id {
             self.leg.links.give_last_id(&mut self.leg.state, &mut inner);
@@ -67,9 +66,7 @@ impl Cx<'_> {
         let packets = if is_as_it_came {
             Ok(None)
         } else {
-            packets_for(&self.entry.worker, &self.leg.state, &mut self.leg.links, &mut inner, command, branch)
-                .await?
-                .map(Some)
+            packets_for(&self.entry.worker, self.leg, &mut inner, command, branch).await?.map(Some)
         };
         let outcome = match packets {
             Ok(packets) => {
@@ -103,7 +100,7 @@ impl Cx<'_> {
         if command.asks_last_id() {
             self.leg.learn_last_id_for(self.entry, place).await?;
         }
-        let mut inner = take_inner(self.entry, &self.leg.state, &mut self.leg.links, hostgroup);
+        let mut inner = take_inner(self.entry, self.leg, hostgroup);
         self.leg.links.give_last_id(&mut self.leg.state, &mut inner);
         self.io.lend(&mut self.leg.state, &mut inner, Some(command.with_text(None))).await?;
         self.leg.links.put_inner(inner);

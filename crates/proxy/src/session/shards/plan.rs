@@ -127,7 +127,7 @@ impl Leg {
                 if command.asks_last_id() && self.state.names_sharded(command, &tree, layout) {
                     self.learn_last_id_at_home(entry).await?;
                 }
-                with_ids(entry, &self.state, &mut self.links, command, &tree, read, layout).await?
+                with_ids(entry, self, command, &tree, read, layout).await?
             }
             Err(_) if !names_table(text, layout) => Way::Home,
             Err(refusal) => Way::Refused(unread(text, refusal)),
@@ -218,23 +218,22 @@ impl Leg {
 /// Where a statement goes, whose rows get ids if they need any.
 async fn with_ids(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     command: &Command,
     tree: &Tree,
     read: Settings,
     layout: &Layout,
 ) -> Result<Way, Ending> {
-    let mut way = planned(entry, state, command, tree, read, layout, &[]);
+    let mut way = planned(entry, &leg.state, command, tree, read, layout, &[]);
     if let Way::NeedsIds(wanted) = &way {
-        way = match ids_for(entry, state, links, layout, wanted).await? {
-            Ok(ids) => planned(entry, state, command, tree, read, layout, &ids),
+        way = match ids_for(entry, leg, layout, wanted).await? {
+            Ok(ids) => planned(entry, &leg.state, command, tree, read, layout, &ids),
             Err(error) => Way::Refused(error),
         };
     }
     if let Way::Many(scattered) = &way
         && let Some(ids) = &scattered.ids
-        && let Err(error) = raise_ids(entry, state, links, layout, ids).await?
+        && let Err(error) = raise_ids(entry, leg, layout, ids).await?
     {
         return Ok(Way::Refused(error));
     }

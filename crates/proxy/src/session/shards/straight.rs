@@ -32,7 +32,7 @@ impl Cx<'_> {
         let Some(hostgroup) = known_shard(self.entry, self.leg, command, input) else {
             return Ok(None);
         };
-        let mut inner = take_inner(self.entry, &self.leg.state, &mut self.leg.links, hostgroup);
+        let mut inner = take_inner(self.entry, self.leg, hostgroup);
         (self.io.is_behind_file, self.io.is_for_once) = (false, true);
         let phase = inner.cx(self.io).begin(cx, input);
         self.leg.links.away.role.shards().runs = Some(inner);

@@ -316,34 +316,33 @@ async fn say_at_shards(
 /// the shard does not begin it.
 pub(super) async fn enter(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     hostgroup: u32,
     slot: usize,
 ) -> Result<Result<Inner, Vec<u8>>, Ending> {
-    if let Some(error) = state.transaction.rolled_back.take() {
+    if let Some(error) = leg.state.transaction.rolled_back.take() {
         // It was lost at a question about the statement.
-        return Ok(Err(payload_of(state, &error)));
+        return Ok(Err(payload_of(&leg.state, &error)));
     }
-    let is_open = state.in_transaction() || state.begins_later();
+    let is_open = leg.state.in_transaction() || leg.state.begins_later();
     if !is_open {
-        links.away.role.shards().transaction = Transaction::default();
+        leg.links.away.role.shards().transaction = Transaction::default();
     }
     let layout = entry.worker.settings().shards.clone();
-    let shards = links.away.role.shards();
+    let shards = leg.links.away.role.shards();
     if shards.layout.is_none() || !shards.inner.iter().any(Inner::is_in_transaction) {
         shards.layout = layout;
     }
-    let mut inner = take_inner_at(entry, state, links, hostgroup, slot);
+    let mut inner = take_inner_at(entry, leg, hostgroup, slot);
     if is_open && !inner.is_in_transaction() {
         inner.wrote = false;
-        let transaction = &links.away.role.shards().transaction;
+        let transaction = &leg.links.away.role.shards().transaction;
         let begin = transaction.beginning.clone().unwrap_or_else(|| b"BEGIN"[..].into());
         let savepoints = transaction.savepoints.texts().map(Box::from);
         for text in std::iter::once(begin).chain(savepoints).collect::<Vec<_>>() {
             let reply = inner.ask(&text).await?;
             if let Some(error) = error_of(&reply) {
-                links.put_inner(inner);
+                leg.links.put_inner(inner);
                 return Ok(Err(error));
             }
         }
