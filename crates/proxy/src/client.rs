@@ -1,5 +1,6 @@
 //! A client, from its first byte to its last: this is the task that a worker runs for each.
 
+use observe::broken::Broken;
 use std::rc::Rc;
 
 use front::{Arrival, ClientHandle as _, Slots};
@@ -26,13 +27,15 @@ pub(crate) fn serve(
         };
         let ending = session.run().await;
         registered.leave_directory();
-        let (worker, Some(mut sock)) = session.into_parts() else { return };
+        let Some(mut sock) = session.into_client() else {
+            return Broken::new("a session without its client").note(&registered.worker.counts);
+        };
         if registered.control.has_quit() {
             sock.note_goodbye();
         } else {
-            worker.counts.note(Counter::ClientsAborted);
+            registered.worker.counts.note(Counter::ClientsAborted);
         }
-        Box::pin(say_goodbye(&worker.net, sock, ending)).await;
+        Box::pin(say_goodbye(&registered.worker.net, sock, ending)).await;
         drop(slots);
     }
 }

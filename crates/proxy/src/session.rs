@@ -203,10 +203,10 @@ impl Session {
     }
 
     /// What is left when the session is over. The backend goes first, and waits for no goodbye.
-    pub(crate) fn into_parts(self) -> (Rc<Worker>, Option<Sock>) {
-        let Self { entry, io, home } = self;
+    pub(crate) fn into_client(self) -> Option<Sock> {
+        let Self { io, home, .. } = self;
         drop(home);
-        (entry.worker, if let Client::Sock(sock) = io.client { Some(sock) } else { None })
+        if let Client::Sock(sock) = io.client { Some(sock) } else { None }
     }
 
     /// Runs commands until one side ends the session.
@@ -238,20 +238,9 @@ impl Session {
                 let is_open = has_transaction(&self.home.state, &self.home.links);
                 self.entry.control.set_idle(self.entry.worker.now(), is_open);
             }
-            let next = match phase {
-                // Polled in place: an idle session has none of their state.
-                Phase::Reading if !self.entry.control.has_own_limit() => {
-                    poll_fn(|cx| self.cx().poll_command(cx)).await
-                }
-                Phase::InLine => poll_fn(|cx| self.cx().poll_line(cx)).await,
-                Phase::Sending(kind) => poll_fn(|cx| self.cx().poll_prepared(cx, kind)).await,
-                Phase::Relaying(seq) => {
-                    let mut cx = self.cx();
-                    cx.relay_answers(seq).await.map(|()| cx.next_phase())
-                }
-                Phase::Over => Ok(self.cx().finish()),
-                rare => self.cx().rare(rare).await,
-            };
+            let has_own_limit = matches!(phase, Phase::Reading) && self.entry.control.has_own_limit();
+            let mut cx = self.cx();
+            let next = if has_own_limit { cx.rare(phase).await } else { cx.step(phase).await };
             phase = match next {
                 Ok(phase) => phase,
                 Err(ending) => return ending,
@@ -286,6 +275,7 @@ impl Cx<'_> {
     /// One phase of a command. The next one.
     async fn step(&mut self, phase: Phase) -> Result<Phase, Ending> {
         match phase {
+            // Polled in place: an idle session has none of their state.
             Phase::Reading => poll_fn(|cx| self.poll_command(cx)).await,
             Phase::InLine => poll_fn(|cx| self.poll_line(cx)).await,
             Phase::Sending(kind) => poll_fn(|cx| self.poll_prepared(cx, kind)).await,

@@ -96,6 +96,13 @@ pub fn put_message(out: &mut Vec<u8>, seq: u8, payload: &[u8]) -> u8 {
     }
 }
 
+/// The packets of a command with this payload.
+pub fn command(payload: &[u8]) -> Vec<u8> {
+    let mut packets = Vec::with_capacity(HEADER_LEN + payload.len());
+    put_message(&mut packets, 0, payload);
+    packets
+}
+
 /// Encodes `packet` directly behind its header; returns the next sequence id.
 ///
 /// A packet of [`MAX_PAYLOAD`] bytes or more is split as in [`put_message`], at the price of one

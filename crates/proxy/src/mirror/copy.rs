@@ -11,7 +11,7 @@ use sql::shape::Effects;
 use tokio::task::yield_now;
 use wire::StatusFlags;
 use wire::command::Kind;
-use wire::frame::put_message;
+use wire::frame;
 use wire::reply::{End, Outcome};
 
 use super::Copy;
@@ -108,8 +108,7 @@ async fn ask(
 ) -> Result<Outcome, String> {
     let server = backend.server().endpoint().clone();
     let lost = |error: &dyn std::fmt::Display| format!("{server}: {error}");
-    let mut packets = Vec::new();
-    put_message(&mut packets, 0, &[&[Kind::Query as u8], text].concat());
+    let packets = frame::command(&[&[Kind::Query as u8], text].concat());
     let link = backend.connection_mut();
     link.note_query();
     link.sock_mut().write_all(&packets).await.map_err(|error| lost(&error))?;

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 
 use upstream::{Backend, Connection, Kept};
 use wire::command::{Kind, statement_id};
-use wire::frame::put_message;
+use wire::frame;
 
 use super::cx::Cx;
 use super::entry::BookEntry;
@@ -144,8 +144,5 @@ fn close_at_kept(backend: Option<&mut Backend>, serial: u64) -> bool {
 /// A connection has a statement no more. Returns the command that closes it.
 fn close(link: &mut Connection, known_as: u32) -> Vec<u8> {
     link.statements_mut().close(known_as);
-    let payload = [&[Kind::StmtClose as u8][..], &known_as.to_le_bytes()].concat();
-    let mut packet = Vec::new();
-    put_message(&mut packet, 0, &payload);
-    packet
+    frame::command(&[&[Kind::StmtClose as u8][..], &known_as.to_le_bytes()].concat())
 }

@@ -14,7 +14,7 @@ use session::unanswered::{Sent, Unanswered};
 use sql::{Condition, StatementKind};
 use upstream::{Target, query};
 use wire::command::{Kind, statement_id};
-use wire::frame::put_message;
+use wire::frame;
 use wire::{Capabilities, StatusFlags};
 
 use super::cx::Cx;
@@ -270,7 +270,5 @@ pub(super) fn command_that_runs(
     if payload.len() != bytes {
         return None;
     }
-    let mut packets = Vec::new();
-    put_message(&mut packets, 0, &payload);
-    Some(packets)
+    Some(frame::command(&payload))
 }

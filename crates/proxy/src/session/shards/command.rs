@@ -7,7 +7,7 @@ use route::StatementPlan;
 use shard::Value;
 use wire::codec::Reader;
 use wire::command::{ExecuteParams, Kind, StmtExecute, take_value};
-use wire::frame::put_message;
+use wire::frame;
 use wire::{Capabilities, Codec as _};
 
 use super::prepared::{Context, Statement, renumber};
@@ -51,11 +51,9 @@ impl Command {
 
     /// The packets of this query with another text.
     pub(super) fn with_text(&self, text: Option<&[u8]>) -> Vec<u8> {
-        let mut packets = Vec::new();
         let head = self.payload.len().saturating_sub(self.text.len());
         let head = self.payload.get(..head).unwrap_or_default();
-        put_message(&mut packets, 0, &[head, text.unwrap_or(&self.text)].concat());
-        packets
+        frame::command(&[head, text.unwrap_or(&self.text)].concat())
     }
 
     /// The packets of this execution of a statement with the number `id`, which has the parameters
@@ -75,9 +73,7 @@ impl Command {
             }
         };
         renumber(&mut payload, id);
-        let mut packets = Vec::new();
-        put_message(&mut packets, 0, &payload);
-        Some(packets)
+        Some(frame::command(&payload))
     }
 
     /// Whether it asks for a cursor.

@@ -6,7 +6,7 @@ use planner::plan::Branch;
 use sql::StatementKind;
 use wire::Codec as _;
 use wire::command::{Kind, StmtExecute, statement_id};
-use wire::frame::put_message;
+use wire::frame;
 
 use super::Inner;
 use super::command::{Command, with_types};
@@ -178,8 +178,7 @@ impl Cx<'_> {
             statement.cursor = None;
         }
         renumber(&mut payload, known_as);
-        let mut packets = Vec::new();
-        put_message(&mut packets, 0, &payload);
+        let packets = frame::command(&payload);
         self.io.lend(&mut self.leg.state, &mut inner, Some(packets)).await?;
         self.leg.links.put_inner(inner);
         Ok(Done::Over)
@@ -304,24 +303,17 @@ pub(super) async fn packets_for(
     };
     for mut part in statement.parts.clone() {
         renumber(&mut part, known_as);
-        let mut packet = Vec::new();
-        put_message(&mut packet, 0, &part);
-        inner.ask_packet(packet).await?;
+        inner.ask_packet(frame::command(&part)).await?;
     }
     Ok(Ok(packets))
 }
 
 /// The packet that closes a statement with this number.
 fn closing(id: u32) -> Vec<u8> {
-    let (mut payload, mut packet) = (vec![Kind::StmtClose as u8], Vec::new());
-    payload.extend(id.to_le_bytes());
-    put_message(&mut packet, 0, &payload);
-    packet
+    frame::command(&[&[Kind::StmtClose as u8][..], &id.to_le_bytes()].concat())
 }
 
 /// Has an inner session prepare a statement. The reply, as packets.
 async fn prepare(inner: &mut Inner, text: &[u8]) -> Result<Vec<u8>, Ending> {
-    let mut packet = Vec::new();
-    put_message(&mut packet, 0, &[&[Kind::StmtPrepare as u8], text].concat());
-    inner.ask_packet(packet).await
+    inner.ask_packet(frame::command(&[&[Kind::StmtPrepare as u8], text].concat())).await
 }

@@ -4,7 +4,7 @@ use planner::seen::{Names, node};
 use scatter::logical;
 use shard::Node;
 use wire::command::FieldList;
-use wire::frame::{Packet, Packets, put_message};
+use wire::frame::{self, Packet, Packets, put_message};
 use wire::packet::{Column, Err as ErrPacket};
 use wire::{Capabilities, Codec as _};
 
@@ -25,11 +25,9 @@ impl Leg {
         let Some((node, payload)) = listed_at(&entry.worker, &self.state, asked) else {
             return Ok(Done::Home);
         };
-        let mut packet = Vec::new();
-        put_message(&mut packet, 0, &payload);
         // The command has no name of a schema: this inner session is in that of the node.
         let mut inner = inner_in(entry, &self.state, node.hostgroup, &node.schema);
-        let reply = inner.ask_packet(packet).await?;
+        let reply = inner.ask_packet(frame::command(&payload)).await?;
         // Warnings that it may have left would keep the connection from others.
         inner.ask(NOTHING).await?;
         let reply = fields(&reply, &entry.worker.names_at(node.hostgroup), self.state.identity.capabilities);

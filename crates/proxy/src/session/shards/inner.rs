@@ -7,7 +7,7 @@ use upstream::query;
 use route::Caller;
 use scatter::capabilities_at_shards;
 use session::causal::own::Own;
-use wire::frame::put_message;
+use wire::frame;
 
 use super::super::links::Links;
 use super::role::Place;
@@ -68,7 +68,7 @@ impl Cx<'_> {
 impl Leg {
     /// Runs a statement here of which the client hears nothing. The reply, as packets.
     pub(super) async fn ask(&mut self, entry: &BookEntry, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        let packet = packet_with(&query(self.state.identity.capabilities, text));
+        let packet = frame::command(&query(self.state.identity.capabilities, text));
         ask(entry, self, packet).await
     }
 }
@@ -83,13 +83,6 @@ async fn ask(entry: &BookEntry, leg: &mut Leg, packet: Vec<u8>) -> Result<Vec<u8
         Client::Kept(kept) => ended.map(|()| kept.bytes).map_err(Ending::at_first),
         Client::Sock(_) | Client::Branch(_) => Err(broken("a question of a client")),
     }
-}
-
-/// A packet with this payload.
-fn packet_with(payload: &[u8]) -> Vec<u8> {
-    let mut packet = Vec::new();
-    put_message(&mut packet, 0, payload);
-    packet
 }
 
 /// The inner session of this hostgroup, taken out of the list. It knows what the outer session
@@ -200,7 +193,7 @@ impl Inner {
 
     /// Has it run a statement of which the client hears nothing. The reply, as packets.
     pub(super) async fn ask(&mut self, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        self.ask_packet(packet_with(&query(self.leg.state.identity.capabilities, text))).await
+        self.leg.ask(&self.entry, text).await
     }
 
     /// The same whatever runs beside it.
