@@ -69,6 +69,12 @@ impl Ending {
         Self::say(error, seq, caps, true)
     }
 
+    /// The same for a client that has got a part of a reply: it would take words for another part.
+    #[must_use]
+    pub fn within_reply(self) -> Self {
+        if matches!(self, Self::Say { .. }) { Self::Silent } else { self }
+    }
+
     /// The same for a client that has got nothing of the reply to its command yet.
     #[must_use]
     pub fn at_first(mut self) -> Self {

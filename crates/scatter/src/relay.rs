@@ -20,6 +20,8 @@ pub struct Relay {
     replies: Rc<Replies>,
     out: Vec<u8>,
     written: usize,
+    /// The client has got a part of the reply.
+    has_begun: bool,
     /// Nothing is written before the whole reply is there.
     holds: bool,
     /// The client gets nothing: the reply is for the proxy.
@@ -39,7 +41,7 @@ impl Relay {
     /// Nothing has been read or written.
     pub fn new(scatter: Scatter) -> Self {
         let replies = Rc::new(Replies::new(scatter));
-        Self { replies, out: Vec::new(), written: 0, holds: false, kept: None }
+        Self { replies, out: Vec::new(), written: 0, has_begun: false, holds: false, kept: None }
     }
 
     /// The clients of the branches.
@@ -98,6 +100,11 @@ impl Relay {
         self.holds
     }
 
+    /// Whether the client has got a part of the reply. What it gets next is another part to it.
+    pub const fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
     /// The replies.
     pub fn scatter(&self) -> Ref<'_, Scatter> {
         self.replies.scatter.borrow()
@@ -143,7 +150,10 @@ impl Relay {
         while let Some(rest) = self.out.get(self.written..).filter(|rest| !rest.is_empty()) {
             match ready!(client.poll_write(cx, rest))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                bytes => self.written += bytes,
+                bytes => {
+                    self.written += bytes;
+                    self.has_begun = true;
+                }
             }
         }
         self.written = 0;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use config::{QueryRule, ServerStatus};
 use shard::placement::{Function, Level, Modulo, Sign};
 use shard::{Draft, Layout, Node, Table};
+use wire::Capabilities;
 use wire::StatusFlags;
 
 use super::shards_lost::{Fault, World, config, ok, rolled_back, scene, scene_of};
@@ -234,5 +235,29 @@ fn c24_a_statement_over_shards_whose_server_does_not_commit_ends_with_its_sessio
         killer.send_query(&format!("KILL {id}")).await;
         killer.expect_ok().await;
         client.expect_err(1927).await;
+    });
+}
+
+/// Behind a part of the reply an error would be taken for another part.
+#[test]
+fn c24_a_session_that_is_killed_within_the_reply_of_shards_ends_without_a_word() {
+    play(async || {
+        let (stage, world, mut client) = scene().await;
+        let mut killer = log_in(&stage).await;
+        for server in ["a", "b"] {
+            world.fails(server, "SELECT id", Fault::Stalls);
+        }
+        client.send_query("SELECT id FROM t").await;
+        client.expect(&[1]).await;
+        client.read().await;
+        if !client.capabilities().contains(Capabilities::DEPRECATE_EOF) {
+            client.read().await;
+        }
+        client.expect(b"\x011").await;
+        client.expect(b"\x011").await;
+        let id = stage.processes().iter().map(|session| session.id).min().unwrap();
+        killer.send_query(&format!("KILL {id}")).await;
+        killer.expect_ok().await;
+        client.expect_end().await;
     });
 }

@@ -33,6 +33,8 @@ pub(super) enum Fault {
     Ends,
     /// It does not answer.
     Hangs,
+    /// It answers with rows, which have no end.
+    Stalls,
 }
 
 /// The servers `home`, `a` and `b`: the statements that they have got, and the next fault.
@@ -113,6 +115,11 @@ async fn converse(world: Rc<World>, name: String, end: End) {
                 continue;
             }
             Some(Fault::Hangs) => std::future::pending().await,
+            Some(Fault::Stalls) => {
+                server.columns(&["id"]).await;
+                server.row(&[Some("1")]).await;
+                std::future::pending::<()>().await;
+            }
             None => {}
         }
         match &*text {

@@ -172,8 +172,9 @@ impl Cx<'_> {
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
         let warnings = self.entry.worker.warnings_of(&mut runners, &ended, relay.scatter().over());
         let (controls, of_session) = (runners.controls(), (&*self.entry.control, &*self.leg.state));
-        let refused = wait_for_parts(of_session, &controls, pin!(runners.end_unit(is_done))).await??;
-        let refused = refused.filter(|_| is_done);
+        let refused = wait_for_parts(of_session, &controls, pin!(runners.end_unit(is_done))).await;
+        let begun = |ending: Ending| if relay.has_begun() { ending.within_reply() } else { ending };
+        let refused = refused.map_err(begun)??.filter(|_| is_done);
         if let Some(id) = ended.made.filter(|_| is_done && refused.is_none()) {
             // No server has made it: the next that is asked hears of it before.
             self.leg.links.set_last_id(&mut self.leg.state, id);

@@ -48,7 +48,8 @@ pub(super) async fn relay_runs(
         pass_recall(&entry.control, controls);
         let is_running = poll_all(runs, cx);
         if ended.is_none() {
-            ended = poll_stop(&entry.control, io, state, cx, controls).err().map(Err);
+            let ending = poll_stop(&entry.control, io, state, cx, controls).err();
+            ended = ending.map(|ending| Err(if relay.has_begun() { ending.within_reply() } else { ending }));
         }
         if ended.is_none()
             && let Poll::Ready(sent) = relay.poll_reply(cx, &mut io.client)
