@@ -6,8 +6,8 @@ use std::sync::Arc;
 use config::{QueryRule, ServerStatus};
 use shard::placement::{Function, Level, Modulo, Sign};
 use shard::{Draft, Layout, Node, Table};
-use wire::Capabilities;
-use wire::StatusFlags;
+use wire::command::Kind;
+use wire::{Capabilities, StatusFlags};
 
 use super::shards_lost::{Fault, World, config, ok, rolled_back, scene, scene_of};
 use super::support::{Client, log_in, play, rule, settle};
@@ -259,5 +259,26 @@ fn c24_a_session_that_is_killed_within_the_reply_of_shards_ends_without_a_word()
         killer.send_query(&format!("KILL {id}")).await;
         killer.expect_ok().await;
         client.expect_end().await;
+    });
+}
+
+/// What the session of this user begins with has not been said again by then.
+#[test]
+fn c05_a_reset_session_has_autocommit_again() {
+    play(async || {
+        let mut config = config();
+        let level = r#"{"default-transaction_isolation": "READ-COMMITTED"}"#;
+        config.users[0].attributes = level.parse().unwrap();
+        let (_stage, world, mut client) = scene_of(config).await;
+        ok(&mut client, &["SET autocommit = 0"]).await;
+        client.send_command(Kind::ResetConnection, b"").await;
+        client.expect_ok().await;
+        client.send_query("BEGIN").await;
+        let began = client.expect_ok().await;
+        assert_eq!(began.status, StatusFlags::AUTOCOMMIT | StatusFlags::IN_TRANSACTION);
+        ok(&mut client, &["INSERT INTO t (id) VALUES (2)", "ROLLBACK"]).await;
+        world.take();
+        ok(&mut client, &["INSERT INTO t (id) VALUES (4)"]).await;
+        assert_eq!(world.take(), ["a: INSERT INTO t (id) VALUES (4)"]);
     });
 }

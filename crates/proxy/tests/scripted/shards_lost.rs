@@ -123,6 +123,7 @@ async fn converse(world: Rc<World>, name: String, end: End) {
             None => {}
         }
         match &*text {
+            _ if command == [Kind::ResetConnection as u8] => server.status = StatusFlags::AUTOCOMMIT,
             "COMMIT" | "ROLLBACK" => server.status -= StatusFlags::IN_TRANSACTION,
             "BEGIN" => server.status |= StatusFlags::IN_TRANSACTION,
             text if text.ends_with("autocommit = 0") => server.status -= StatusFlags::AUTOCOMMIT,

@@ -107,7 +107,10 @@ impl SessionState {
             return Settled::default();
         }
         if change.resets {
-            return Settled { is_reset: true, closes: self.reset(link) };
+            let closes = self.reset(link);
+            // Whatever the session's settings begin with, its server tells what it goes on with.
+            self.status = outcome.status().unwrap_or(self.status);
+            return Settled { is_reset: true, closes };
         }
         if change.sets_charset() {
             self.charset = ClientCharset::Unknown;
