@@ -143,14 +143,13 @@ impl Cx<'_> {
             };
             let Some(read) = read else { continue };
             let mut at = At {
-                entry: self.entry,
+                control: &self.entry.control,
                 backend,
                 state: &mut self.leg.state,
                 flight: &mut self.leg.flight,
-                io: self.io,
                 pipelined: &mut self.leg.links.pipelined,
             };
-            match at.pass(cx, &read) {
+            match at.pass((&self.entry.worker, self.io), cx, &read) {
                 Ok(None) => {}
                 Ok(Some(event)) => return Poll::Ready(Ok(event)),
                 Err(wrong) => {

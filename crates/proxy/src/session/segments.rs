@@ -27,7 +27,6 @@ use wire::reply::{End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::again::{may_be_hidden, refused};
-use super::entry::BookEntry;
 use super::facts::cache::forget_before;
 use super::flight::Flight;
 use super::hidden::Refused;
@@ -35,21 +34,23 @@ use super::io::Io;
 use super::pipelined::{Pipelined, work_at};
 use super::state::settle::{RanAt, Settled};
 use super::state::{Past, SessionState};
+use crate::control::Control;
 use crate::counted::answered;
 use crate::counts::Counter;
+use crate::worker::Worker;
 
 /// Keeps a reply from being stored that has come over a connection whose server gives sessions
 /// what no kept answer may have. If that is not known the session is to ask.
-fn judge_defaults(entry: &BookEntry, backend: &Backend, taps: &mut Taps) {
-    if !entry.worker.settings().judge_tables {
+fn judge_defaults(worker: &Worker, control: &Control, backend: &Backend, taps: &mut Taps) {
+    if !worker.settings().judge_tables {
         return;
     }
-    let refusal = match backend.connection().defaults().keep_answers(entry.worker.now()) {
+    let refusal = match backend.connection().defaults().keep_answers(worker.now()) {
         Some(true) => return,
         Some(false) => NotStored::Defaults,
         None => {
             let hostgroup = backend.server().hostgroup();
-            entry.worker.cached.want(entry.control.id(), hostgroup, std::iter::empty());
+            worker.cached.want(control.id(), hostgroup, std::iter::empty());
             NotStored::UnknownDefaults
         }
     };
@@ -59,11 +60,10 @@ fn judge_defaults(entry: &BookEntry, backend: &Backend, taps: &mut Taps) {
 /// The parts of a session that a reply on its way concerns.
 #[derive(Debug)]
 pub(super) struct At<'a> {
-    pub(super) entry: &'a BookEntry,
+    pub(super) control: &'a Control,
     pub(super) backend: &'a mut Backend,
     pub(super) state: &'a mut SessionState,
     pub(super) flight: &'a mut Flight,
-    pub(super) io: &'a mut Io,
     pub(super) pipelined: &'a mut Pipelined,
 }
 
@@ -102,14 +102,22 @@ pub(super) enum Wrong {
 impl At<'_> {
     /// Passes on to the client what was `read`. The event behind it, if more is to be done then
     /// than to read on.
-    pub(super) fn pass(&mut self, cx: &mut Context<'_>, read: &[u8]) -> Result<Option<Event>, Wrong> {
-        let input = self.behind_setup(read).ok_or(Wrong::Setup)?;
+    pub(super) fn pass(
+        &mut self,
+        (worker, io): (&Worker, &mut Io),
+        cx: &mut Context<'_>,
+        read: &[u8],
+    ) -> Result<Option<Event>, Wrong> {
+        let input = self.behind_setup(worker, read).ok_or(Wrong::Setup)?;
         if input.is_empty() {
             return Ok(None);
         }
         // Where the client is, before it gets anything of this.
         let before = self.backend.connection().progress();
-        let part = self.listen(before, input).map_err(|error| Wrong::Nonsense(error, before))?;
+        let part = self.listen(worker, before, input).map_err(|error| Wrong::Nonsense(error, before))?;
+        if let Some(rate) = worker.rate_to_client() {
+            io.throttle.get_or_insert_default().note(Instant::now(), part.bytes.len(), rate);
+        }
         if part.event == Event::LocalInfile && !self.may_ask_for_file() {
             return Err(Wrong::File(before));
         }
@@ -118,16 +126,16 @@ impl At<'_> {
             self.flight.begin().refused = Some(refused);
             return Ok(Some(part.event));
         }
-        self.tell_end(&part);
-        let output = self.rewrite(&part, before.is_between_packets);
+        self.tell_end(worker, &part);
+        let output = self.rewrite(worker, &part, before.is_between_packets);
         if let Event::Done(Outcome { end: End::Err { .. }, .. }) = part.event {
             self.state.note_failed(part.is_whole.then_some(&*output));
         }
         if self.state.past.contains(Past::UNWATCHED) {
-            self.end_unwatched(part.event);
+            self.end_unwatched(worker, part.event);
         }
         if !self.withholds_end(&part, &output) {
-            self.io.send(cx, &output).map_err(|_| Wrong::ClientLeft)?;
+            io.send(cx, &output).map_err(|_| Wrong::ClientLeft)?;
         }
         match part.event {
             Event::More | Event::Changed => Ok(None),
@@ -155,21 +163,21 @@ impl At<'_> {
     }
 
     /// Shows a segment to the taps that few replies have; `read` ends with it.
-    fn show(&mut self, segment: &Segment<'_>, read: &[u8]) {
-        self.collect(segment.event, read);
+    fn show(&mut self, worker: &Worker, segment: &Segment<'_>, read: &[u8]) {
+        self.collect(worker, segment.event, read);
         if let Some(flight) = self.flight.as_mut() {
             if matches!(segment.event, Event::Done(_)) && flight.taps.fill().is_some() {
-                judge_defaults(self.entry, self.backend, &mut flight.taps);
+                judge_defaults(worker, self.control, self.backend, &mut flight.taps);
             }
             let server = &self.backend.server().endpoint().endpoint;
-            flight.taps.look(&*self.entry.worker, segment, server);
+            flight.taps.look(worker, segment, server);
         }
         self.note_definitions(segment.bytes);
     }
 
     /// The bytes of a part as the client gets them.
     #[inline]
-    fn rewrite<'a>(&mut self, part: &Part<'a>, between_packets: bool) -> Cow<'a, [u8]> {
+    fn rewrite<'a>(&mut self, worker: &Worker, part: &Part<'a>, between_packets: bool) -> Cow<'a, [u8]> {
         let is_end = matches!(part.event, Event::Done(_));
         if self.is_plain() && !is_end {
             return part.bytes.into();
@@ -180,7 +188,7 @@ impl At<'_> {
         }
         let Some(flight) = self.flight.as_mut().filter(|flight| !flight.taps.is_empty()) else { return told };
         let server = &self.backend.server().endpoint().endpoint;
-        let rewritten = flight.taps.rewrite(&told, &*self.entry.worker, server);
+        let rewritten = flight.taps.rewrite(&told, worker, server);
         rewritten.map_or(told, Cow::from)
     }
 
@@ -236,7 +244,7 @@ impl At<'_> {
                 self.state.set_retold(told.is_some() && self.pipelined.is_empty());
                 told
             }
-            INTERRUPTED if self.entry.control.is_overdue() && between_packets => {
+            INTERRUPTED if self.control.is_overdue() && between_packets => {
                 errors::timed_out(packets, self.state.identity.capabilities)
             }
             _ => None,
@@ -244,7 +252,7 @@ impl At<'_> {
     }
 
     /// Strips the replies to setup commands off `input`; nothing if the server has refused one.
-    pub(super) fn behind_setup<'i>(&mut self, input: &'i [u8]) -> Option<&'i [u8]> {
+    pub(super) fn behind_setup<'i>(&mut self, worker: &Worker, input: &'i [u8]) -> Option<&'i [u8]> {
         match self.backend.connection_mut().read_setup(input) {
             Ok((read, told)) => {
                 if let Some(status) = told {
@@ -254,7 +262,7 @@ impl At<'_> {
                 input.get(read..)
             }
             Err(refused) => {
-                self.entry.worker.upstream.accepted.clear();
+                worker.upstream.accepted.clear();
                 self.flight.begin().refusal = Some(refused);
                 None
             }
@@ -264,10 +272,15 @@ impl At<'_> {
     /// Reads replies up to the end of the last one, or of the input, or to where the client has to
     /// send a file. `before` is how far the first one has come.
     #[inline]
-    pub(super) fn listen<'i>(&mut self, before: Progress, input: &'i [u8]) -> Result<Part<'i>, Crossed> {
+    pub(super) fn listen<'i>(
+        &mut self,
+        worker: &Worker,
+        before: Progress,
+        input: &'i [u8],
+    ) -> Result<Part<'i>, Crossed> {
         let mut begins_with_packet = before.is_between_packets;
         let begins_answer = begins_with_packet && before.next_seq == 1;
-        let runs = (self.entry.control.running.kind(), self.entry.control.running.bytes());
+        let runs = (self.control.running.kind(), self.control.running.bytes());
         // Alone: nothing in front of it belongs to another command.
         let (mut read, mut is_alone, mut untold) = (0, true, None);
         let event = loop {
@@ -276,9 +289,9 @@ impl At<'_> {
             let Segment { owner, bytes: scanned, event } = segment;
             debug_assert_eq!(owner, Owner::Client, "another owner's reply");
             read += scanned.len();
-            self.add_answered(scanned.len());
+            self.control.running.add_answered(scanned.len());
             if !self.is_plain() {
-                self.show(&segment, input.get(..read).unwrap_or(input));
+                self.show(worker, &segment, input.get(..read).unwrap_or(input));
             }
             match event {
                 Event::Done(outcome) => {
@@ -289,7 +302,7 @@ impl At<'_> {
                     {
                         untold = Some(end);
                     } else {
-                        answered(&self.entry.worker, &self.entry.control, outcome, end.1);
+                        answered(worker, self.control, outcome, end.1);
                     }
                     if read == input.len() || !self.go_on(outcome) {
                         break event;
@@ -330,14 +343,14 @@ impl At<'_> {
     pub(super) fn refused(&self, part: &Part<'_>) -> Option<Box<Refused>> {
         let caps = self.state.identity.capabilities;
         let may_be = part.is_whole && !self.flight.taps.compares();
-        may_be.then(|| refused(self.state, &self.entry.control, caps, part)).flatten()
+        may_be.then(|| refused(self.state, self.control, caps, part)).flatten()
     }
 
     /// Tells those who count of an end that they were not told of.
     #[inline]
-    pub(super) fn tell_end(&self, part: &Part<'_>) {
+    pub(super) fn tell_end(&self, worker: &Worker, part: &Part<'_>) {
         if let Some((outcome, bytes)) = part.untold {
-            answered(&self.entry.worker, &self.entry.control, outcome, bytes);
+            answered(worker, self.control, outcome, bytes);
         }
     }
 
@@ -346,7 +359,7 @@ impl At<'_> {
         let Some(next) = self.pipelined.pop() else { return false };
         let link = self.backend.connection_mut();
         settle(self.state, self.flight, outcome, Some(link));
-        work_at(&self.entry.control, self.state, &next);
+        work_at(self.control, self.state, &next);
         true
     }
 
@@ -355,7 +368,7 @@ impl At<'_> {
         if self.flight.taps.keeps_definitions()
             && let Some(registry) = &mut self.state.prepared
         {
-            match self.entry.control.running.kind() {
+            match self.control.running.kind() {
                 Some(Kind::StmtPrepare) => registry.hear(bytes),
                 Some(Kind::StmtExecute) => registry.hear_execution(bytes),
                 _ => {}
@@ -375,12 +388,12 @@ impl At<'_> {
         if looked_at || self.state.identity.keeps_definitions() {
             self.note_columns(looked_at, !self.is_untold(outcome));
         }
-        if self.entry.control.running.kind() == Some(Kind::StmtPrepare)
+        if self.control.running.kind() == Some(Kind::StmtPrepare)
             && let Some(registry) = &mut self.state.prepared
         {
             let prepared = self.backend.connection().last_reply().and_then(ReplyScanner::prepared);
             if let Some(prepared) = &prepared {
-                self.entry.control.running.set_statement(prepared.id);
+                self.control.running.set_statement(prepared.id);
             }
             let link = self.backend.connection_mut();
             let known = registry.answered(self.state.here, link.state_mut(), prepared);
@@ -394,7 +407,7 @@ impl At<'_> {
     /// they may be others than before. The client knows them now, if it `is_told`: a connection
     /// where the statement has the ones that it does not know has it told of them.
     fn note_columns(&mut self, looked_at: bool, is_told: bool) {
-        let running = &self.entry.control.running;
+        let running = &self.control.running;
         let Some(registry) = &mut self.state.prepared else { return };
         if running.kind() != Some(Kind::StmtExecute) {
             return;
@@ -415,7 +428,7 @@ impl At<'_> {
 
     /// Takes note of the transaction that a packet tells, if anybody wants to know: one behind
     /// which a scan of `read` has stopped.
-    fn collect(&mut self, event: Event, read: &[u8]) {
+    fn collect(&mut self, worker: &Worker, event: Event, read: &[u8]) {
         let Some(gtids) = &mut self.state.gtids else { return };
         let is_told = match event {
             Event::Changed => true,
@@ -432,7 +445,7 @@ impl At<'_> {
         };
         let is_untold = len.is_some_and(untold::has_no_room)
             || matches!(event, Event::Done(outcome) if may_hide(outcome))
-                && self.entry.worker.settings().is_writer(self.state.here);
+                && worker.settings().is_writer(self.state.here);
         if is_untold && self.state.identity.tracking().by_default {
             gtids.untold.get_or_insert_default();
         }
@@ -444,20 +457,11 @@ impl At<'_> {
         }
         if let Some(gtid) = told.and_then(|(told, _)| told.gtid) {
             let hostgroup = self.state.here;
-            gtids.note(hostgroup, self.entry.worker.cluster_of(hostgroup), gtid);
-            self.entry.worker.counts.note(Counter::GtidCollected);
-            if self.entry.worker.settings().logs.policy.is_any() {
-                self.entry.control.running.set_gtid(&gtid);
+            gtids.note(hostgroup, worker.cluster_of(hostgroup), gtid);
+            worker.counts.note(Counter::GtidCollected);
+            if worker.settings().logs.policy.is_any() {
+                self.control.running.set_gtid(&gtid);
             }
-        }
-    }
-
-    /// So many bytes of the answer are for the client, which may get only some in a second.
-    #[inline]
-    fn add_answered(&mut self, bytes: usize) {
-        self.entry.control.running.add_answered(bytes);
-        if let Some(rate) = self.entry.worker.rate_to_client() {
-            self.io.throttle.get_or_insert_default().note(Instant::now(), bytes, rate);
         }
     }
 }
@@ -483,9 +487,9 @@ impl At<'_> {
     /// The client is about to get a part of a reply, with `event` behind it. The command may have
     /// been a write, and the cache was not told of it.
     #[cold]
-    pub(super) fn end_unwatched(&mut self, event: Event) {
+    pub(super) fn end_unwatched(&mut self, worker: &Worker, event: Event) {
         let is_over = matches!(event, Event::Done(_)) && self.pipelined.is_empty();
         self.state.past.set(Past::UNWATCHED, !is_over);
-        forget_before(&self.entry.worker.shared.cache);
+        forget_before(&worker.shared.cache);
     }
 }
