@@ -117,15 +117,15 @@ mod warnings;
 mod without_schema;
 mod without_writer;
 
-use client::Client;
-use cx::Cx;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
 use upstream::Copied;
 
+use client::Client;
 use command::poll_upload;
+use cx::Cx;
 use entry::BookEntry;
 use facts::cache::end_unwatched;
 use facts::endings::last_words;
@@ -144,6 +144,7 @@ use phase::Phase;
 use querylog::{AuditEvent, Port};
 use routines::judge_routines;
 use session::identity::Identity;
+use shards::dispatch::at_shards;
 use stage::cache::tables::learn_tables;
 use state::{Past, SessionState};
 use told::ask_what_is_set;
@@ -313,7 +314,7 @@ impl Cx<'_> {
                 self.refuse_unknown().await?;
                 Ok(self.next_phase())
             }),
-            Phase::Sharded(kind) => Box::pin(self.at_shards(kind)),
+            Phase::Sharded(kind) => Box::pin(at_shards(self.entry, self.io, self.leg, kind)),
             Phase::Reading => Box::pin(self.read_in_time()),
             Phase::Tunnel => Box::pin(tunnel(self.entry, self.io, &mut self.leg.links)),
             Phase::FastForward => Box::pin(self.fast_forward()),

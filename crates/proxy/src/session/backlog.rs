@@ -1,15 +1,24 @@
-//! The command that the backlog begins with: looking at it, having all of it, and changing it.
+//! The command that the backlog begins with: looking at it, having all of it, and
+//! dropping it.
 
 use std::future::poll_fn;
-use std::task::{Poll, ready};
+use std::task::{Context, Poll, ready};
 
+use command::Command;
+use route::limits::JUDGED_BYTES_MAX;
+use wire::command::Kind;
 use wire::frame::{Header, MessageScanner, whole_front};
 
-use super::cx::Cx;
 use super::facts::commands::{Look, look};
 use super::facts::orders::obey;
 use crate::ending::Ending;
-use crate::session::facts::routing::is_enough;
+use crate::error::ClientError;
+use crate::session::entry::BookEntry;
+use crate::session::facts::endings::{interrupted, unreadable};
+use crate::session::io::Io;
+use crate::session::leg::Leg;
+use crate::session::links::Links;
+use crate::session::state::SessionState;
 use crate::worker::Worker;
 
 /// Whether more of a command will come, and all of it fits into one packet.
@@ -18,39 +27,94 @@ pub(super) fn will_be_whole(bytes: &[u8]) -> bool {
     header.is_some_and(|header| !header.continues()) && whole_front(bytes).is_none()
 }
 
-impl Cx<'_> {
-    /// Reads on until it is clear what the command is, and as much of it is there as a decision
-    /// takes.
-    pub(super) async fn complete_command(&mut self) -> Result<(), Ending> {
-        let lacks = |session: &Self| {
-            let command = session.io.command(session.leg.state.identity.capabilities);
-            command.is_none_or(|command| {
-                look(&session.entry.worker, session.leg, command) == Look::Cut || !is_enough(command)
-            })
-        };
-        self.read_while(lacks).await
-    }
+/// Whether there is as much of a command as the decision takes.
+pub(in crate::session) fn is_enough(command: Command<'_>) -> bool {
+    let len = command.payload_len() as usize;
+    let needed = match command.kind {
+        // Executions, too: types may have to be added. What is too large for that is left as it is.
+        Kind::Query | Kind::StmtPrepare | Kind::StmtExecute => len.min(JUDGED_BYTES_MAX),
+        _ => 0,
+    };
+    command.payload().len() >= needed
+}
 
-    /// Reads on until all of the front is there, unless it is larger than one packet.
-    pub(super) async fn complete_front(&mut self) -> Result<(), Ending> {
-        self.read_while(|session| will_be_whole(&session.io.backlog)).await
-    }
+/// Reads on until it is clear what the command is, and as much of it is there as a decision
+/// takes.
+pub(super) async fn complete_command(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<(), Ending> {
+    let lacks = |io: &Io, leg: &mut Leg| {
+        let command = io.command(leg.state.identity.capabilities);
+        command.is_none_or(|command| look(&entry.worker, leg, command) == Look::Cut || !is_enough(command))
+    };
+    read_while(entry, io, leg, lacks).await
+}
 
-    async fn read_while(&mut self, lacks: impl Fn(&Self) -> bool) -> Result<(), Ending> {
-        self.entry.set_slow();
-        poll_fn(|cx| {
-            obey(self.entry, &mut self.leg.state, &mut self.leg.links, true)?;
-            while lacks(self) {
-                ready!(self.io.poll_more(cx, &self.entry.worker.net.scratch))?;
-                // Each piece counts as a sign of life; between two the client may be as slow as an
-                // idle one.
-                self.entry.set_slow();
-            }
-            Poll::Ready(Ok::<_, Ending>(()))
-        })
-        .await?;
-        self.entry.control.set_busy();
-        Ok(())
+/// Reads on until all of the front is there, unless it is larger than one packet.
+pub(super) async fn complete_front(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<(), Ending> {
+    read_while(entry, io, leg, |io, _| will_be_whole(&io.backlog)).await
+}
+
+async fn read_while(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    lacks: impl Fn(&Io, &mut Leg) -> bool,
+) -> Result<(), Ending> {
+    entry.set_slow();
+    poll_fn(|cx| {
+        obey(entry, &mut leg.state, &mut leg.links, true)?;
+        while lacks(io, leg) {
+            ready!(io.poll_more(cx, &entry.worker.net.scratch))?;
+            // Each piece counts as a sign of life; between two the client may be as slow as an
+            // idle one.
+            entry.set_slow();
+        }
+        Poll::Ready(Ok::<_, Ending>(()))
+    })
+    .await?;
+    entry.control.set_busy();
+    Ok(())
+}
+
+/// Reads one command to its end and forgets it. Returns the sequence id that an answer begins
+/// with.
+pub(super) async fn skip_command(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<u8, Ending> {
+    // Until the command is whole the client is as good as idle, and has as long as an idle one.
+    entry.set_slow();
+    let mut scanner = MessageScanner::new(0);
+    poll_fn(|cx| poll_skip(entry, io, &mut leg.state, &mut leg.links, cx, &mut scanner)).await?;
+    if let Some(flight) = leg.flight.as_mut() {
+        (flight.paused, flight.absent) = (None, None);
+    }
+    entry.control.set_busy();
+    Ok(scanner.next_seq())
+}
+
+fn poll_skip(
+    entry: &BookEntry,
+    io: &mut Io,
+    state: &mut SessionState,
+    links: &mut Links,
+    cx: &mut Context<'_>,
+    scanner: &mut MessageScanner,
+) -> Poll<Result<(), Ending>> {
+    obey(entry, state, links, true)?;
+    loop {
+        if io.backlog.is_empty() {
+            ready!(io.poll_more(cx, &entry.worker.net.scratch))
+                .map_err(|error| unreadable(entry, state, &error, scanner.next_seq()))?;
+        }
+        let seq = scanner.next_seq();
+        let scanned = scanner
+            .scan(&io.backlog)
+            .map_err(|error| interrupted(entry, state, &ClientError::malformed(error), seq))?;
+        io.backlog.drain(..scanned.len);
+        entry.worker.check_size(scanner)?;
+        if io.backlog.is_empty() {
+            io.backlog = Vec::new();
+        }
+        if scanned.done {
+            return Poll::Ready(Ok(()));
+        }
     }
 }
 

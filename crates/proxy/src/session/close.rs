@@ -15,6 +15,7 @@ use super::links::Links;
 use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::Gone;
+use crate::session::backlog::skip_command;
 use crate::worker::Worker;
 
 impl Cx<'_> {
@@ -22,7 +23,7 @@ impl Cx<'_> {
     pub(super) async fn close_everywhere(&mut self) -> Result<(), Ending> {
         measure_own(self.entry, self.io, &self.leg.state, &self.leg.flight, Kind::StmtClose);
         let id = statement_id(self.io.front());
-        self.skip_command().await?;
+        skip_command(self.entry, self.io, self.leg).await?;
         if let Some(id) = id {
             close_at_all(self.entry, &mut self.leg.state, &mut self.leg.links, id).await
         } else {

@@ -38,6 +38,7 @@ use super::upload::Upload;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
+use crate::session::shards::straight::begin_at_shard;
 use crate::worker::Worker;
 
 impl Cx<'_> {
@@ -77,7 +78,7 @@ impl Cx<'_> {
         if !self.io.is_for_once && self.leg.links.away.role.looks(&self.entry.worker) {
             let command = first_command(self.entry, &self.leg.state, input)?;
             if let Some(command) = command
-                && let Some(phase) = self.begin_at_shard(cx, command, input)?
+                && let Some(phase) = begin_at_shard(self.entry, self.io, self.leg, cx, command, input)?
             {
                 return Ok(phase);
             }

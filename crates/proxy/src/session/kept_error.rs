@@ -23,6 +23,7 @@ use super::retold::KeptError;
 use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::session::reply::refuse_here;
 use crate::state::{Mark, Pin};
 
 /// What servers are asked for: more than one row is not kept.
@@ -75,7 +76,7 @@ impl Cx<'_> {
     /// Answers the command in the backlog with an error of the proxy's own, of which the client may
     /// ask as of a server's.
     pub(super) async fn refuse_and_keep(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
-        self.refuse_here(kind, error).await?;
+        refuse_here(self.entry, self.io, self.leg, kind, error).await?;
         self.leg.links.keep_own_error(&mut self.leg.state, error);
         Ok(())
     }

@@ -14,8 +14,7 @@ use session::unanswered::{Sent, Unanswered};
 use sql::{Condition, StatementKind};
 use upstream::{Target, query};
 use wire::command::{Kind, statement_id};
-use wire::frame;
-use wire::{Capabilities, StatusFlags};
+use wire::{Capabilities, StatusFlags, frame};
 
 use super::cx::Cx;
 use super::entry::BookEntry;
@@ -36,14 +35,16 @@ use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
+use crate::session::backlog::complete_front;
 use crate::session::facts::endings::error_text;
+use crate::session::reply::refuse_here;
 
 impl Cx<'_> {
     /// Tells the client, with the command in the backlog, that its transaction is lost. False if
     /// that command does not have to do with it, or wants it to be over anyway.
     pub(super) async fn tell_rolled_back(&mut self, kind: Kind) -> Result<bool, Ending> {
         match kind {
-            Kind::Query | Kind::StmtExecute => self.complete_front().await?,
+            Kind::Query | Kind::StmtExecute => complete_front(self.entry, self.io, self.leg).await?,
             Kind::Quit | Kind::ChangeUser | Kind::ResetConnection => {
                 self.leg.state.transaction.rolled_back = None;
                 return Ok(false);
@@ -56,7 +57,7 @@ impl Cx<'_> {
             return Ok(false);
         };
         self.io.keep_types(&mut self.leg.state);
-        self.refuse_here(kind, &error).await?;
+        refuse_here(self.entry, self.io, self.leg, kind, &error).await?;
         Ok(true)
     }
 

@@ -35,6 +35,8 @@ use crate::error::ClientError;
 use crate::fresh::Behind;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
+use crate::session::backlog::{complete_command, skip_command};
+use crate::session::parts::drop_unanswered;
 
 impl Cx<'_> {
     /// Deals with the command in the backlog, which takes more than forwarding.
@@ -55,7 +57,7 @@ impl Cx<'_> {
             // not what it was after its login, but has the server's own charset.
             Kind::Ping if has_none || can_answer_ping(self.entry, &self.leg.state, &self.leg.links) => {
                 self.leg.state.last.counted.changed = 0;
-                let seq = self.skip_command().await?;
+                let seq = skip_command(self.entry, self.io, self.leg).await?;
                 let ok = ok(self.leg.state.identity.capabilities, self.leg.state.status);
                 reply(self.entry, self.io, &mut self.leg.state, seq, &ok).await?;
             }
@@ -76,10 +78,12 @@ impl Cx<'_> {
                 Box::pin(self.handle_ids(kind)).await?;
             }
             // Nothing to close or reset where nothing was prepared.
-            Kind::StmtClose | Kind::SendLongData if has_none => self.skip_command().await.map(drop)?,
+            Kind::StmtClose | Kind::SendLongData if has_none => {
+                skip_command(self.entry, self.io, self.leg).await?;
+            }
             _ => match decided {
                 Some(decided) => return self.follow_route(kind, decided).await,
-                None => self.complete_command().await?,
+                None => complete_command(self.entry, self.io, self.leg).await?,
             },
         }
         Ok(self.next_phase())
@@ -87,7 +91,7 @@ impl Cx<'_> {
 
     /// Answers a command that does not exist.
     pub(super) async fn refuse_unknown(&mut self) -> Result<(), Ending> {
-        let seq = self.skip_command().await?;
+        let seq = skip_command(self.entry, self.io, self.leg).await?;
         reply_error(self.entry, self.io, &mut self.leg.state, seq, &ClientError::UnknownCommand).await
     }
 
@@ -99,7 +103,7 @@ impl Cx<'_> {
             .is_some_and(|command| command.kind.answer() == Answer::None)
         {
             let error = if let AcquireError::Proxy(error) = &why { Some(error) } else { None };
-            return Box::pin(self.drop_unanswered(error)).await;
+            return Box::pin(drop_unanswered(self.entry, self.io, self.leg, error)).await;
         }
         measure_refused(self.entry, self.io, &self.leg.state, &self.leg.flight);
         match why {
@@ -107,11 +111,11 @@ impl Cx<'_> {
                 let (connection, peer) =
                     (self.leg.state.identity.connection_id, self.leg.state.identity.peer);
                 tracing::warn!(connection, %peer, error = %error.logged(), "a session got no server");
-                let seq = self.skip_command().await?;
+                let seq = skip_command(self.entry, self.io, self.leg).await?;
                 reply_error(self.entry, self.io, &mut self.leg.state, seq, &error).await
             }
             AcquireError::Server(payload) => {
-                let seq = self.skip_command().await?;
+                let seq = skip_command(self.entry, self.io, self.leg).await?;
                 reply(self.entry, self.io, &mut self.leg.state, seq, &payload).await
             }
         }

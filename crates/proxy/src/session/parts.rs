@@ -7,51 +7,54 @@ use wire::command::{Kind, STATEMENT_ID};
 use wire::frame::{HEADER_LEN, put_message};
 
 use super::close::close_at_all;
-use super::cx::Cx;
 use super::facts::shown::measure_refused;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::PARTS_BYTES_MAX;
+use crate::session::backlog::{complete_front, skip_command};
+use crate::session::entry::BookEntry;
+use crate::session::io::Io;
+use crate::session::leg::Leg;
 
-impl Cx<'_> {
-    /// Drops the command in the backlog, which has no reply and cannot be sent: its client would
-    /// take an error for the reply to the next command. A part of a value is kept, and a lost
-    /// transaction is told with the next statement.
-    pub(super) async fn drop_unanswered(&mut self, error: Option<&ClientError>) -> Result<(), Ending> {
-        if let Some(error @ ClientError::TransactionLost { .. }) = error {
-            self.leg.state.transaction.rolled_back = Some(Box::new(error.clone()));
-        }
-        measure_refused(self.entry, self.io, &self.leg.state, &self.leg.flight);
-        let command = self.io.command(self.leg.state.identity.capabilities);
-        match command.filter(|command| command.kind == Kind::SendLongData).and_then(|part| part.statement()) {
-            Some(id) => self.keep_part(id).await,
-            None => self.skip_command().await.map(drop),
-        }
+/// Drops the command in the backlog, which has no reply and cannot be sent: its client would
+/// take an error for the reply to the next command. A part of a value is kept, and a lost
+/// transaction is told with the next statement.
+pub(super) async fn drop_unanswered(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    error: Option<&ClientError>,
+) -> Result<(), Ending> {
+    if let Some(error @ ClientError::TransactionLost { .. }) = error {
+        leg.state.transaction.rolled_back = Some(Box::new(error.clone()));
     }
+    measure_refused(entry, io, &leg.state, &leg.flight);
+    let command = io.command(leg.state.identity.capabilities);
+    match command.filter(|command| command.kind == Kind::SendLongData).and_then(|part| part.statement()) {
+        Some(id) => keep_part(entry, io, leg, id).await,
+        None => skip_command(entry, io, leg).await.map(drop),
+    }
+}
 
-    /// Keeps the part in the backlog behind those that are kept. If they are too many the statement
-    /// is closed: it must not be executed without them.
-    async fn keep_part(&mut self, id: u32) -> Result<(), Ending> {
-        let mut parts = self.leg.state.take_parts(Kind::SendLongData, id);
-        let len = self
-            .io
-            .command(self.leg.state.identity.capabilities)
-            .map_or(0, |command| command.payload_len() as usize);
-        let has_room = parts.len() + HEADER_LEN + len <= PARTS_BYTES_MAX;
-        if has_room {
-            self.complete_front().await?;
-        }
-        if let Some(payload) = self.io.whole_front().filter(|_| has_room) {
-            let mut payload = payload.to_vec();
-            if let (Some(all), Some(named)) = (&self.leg.state.prepared, payload.get_mut(STATEMENT_ID)) {
-                // Which one was the last is another one later.
-                named.copy_from_slice(&all.meant(id).to_le_bytes());
-            }
-            put_message(&mut parts, 0, &payload);
-            self.leg.state.put_parts_back(id, parts);
-        } else {
-            close_at_all(self.entry, &mut self.leg.state, &mut self.leg.links, id).await?;
-        }
-        self.skip_command().await.map(drop)
+/// Keeps the part in the backlog behind those that are kept. If they are too many the statement
+/// is closed: it must not be executed without them.
+async fn keep_part(entry: &BookEntry, io: &mut Io, leg: &mut Leg, id: u32) -> Result<(), Ending> {
+    let mut parts = leg.state.take_parts(Kind::SendLongData, id);
+    let len = io.command(leg.state.identity.capabilities).map_or(0, |command| command.payload_len() as usize);
+    let has_room = parts.len() + HEADER_LEN + len <= PARTS_BYTES_MAX;
+    if has_room {
+        complete_front(entry, io, leg).await?;
     }
+    if let Some(payload) = io.whole_front().filter(|_| has_room) {
+        let mut payload = payload.to_vec();
+        if let (Some(all), Some(named)) = (&leg.state.prepared, payload.get_mut(STATEMENT_ID)) {
+            // Which one was the last is another one later.
+            named.copy_from_slice(&all.meant(id).to_le_bytes());
+        }
+        put_message(&mut parts, 0, &payload);
+        leg.state.put_parts_back(id, parts);
+    } else {
+        close_at_all(entry, &mut leg.state, &mut leg.links, id).await?;
+    }
+    skip_command(entry, io, leg).await.map(drop)
 }

@@ -30,6 +30,8 @@ use super::stop::Stop;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::broken;
+use crate::session::backlog::{complete_front, skip_command};
+use crate::session::reply::refuse_counted;
 use crate::state::substitute::with_numbers;
 use crate::state::typed::Typed;
 use crate::state::{Mark, Pin};
@@ -51,7 +53,7 @@ impl Cx<'_> {
     /// Prepares the statement in the backlog, and names it to the client by a number that no other
     /// one has.
     pub(super) async fn prepare_for_client(&mut self, decided: &mut Decided) -> Result<(), Stop> {
-        self.complete_front().await?;
+        complete_front(self.entry, self.io, self.leg).await?;
         let copied = self.io.command(self.leg.state.identity.capabilities).filter(Command::is_whole);
         let Some(copied) = copied.map(|command| command.copied()) else {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
@@ -76,9 +78,9 @@ impl Cx<'_> {
                 self.entry.end_running(&self.leg.links);
                 return Err(Stop::Elsewhere);
             }
-            Err(error) => return Ok(self.refuse_counted(&error).await?),
+            Err(error) => return Ok(refuse_counted(self.entry, self.io, self.leg, &error).await?),
         };
-        self.skip_command().await?;
+        skip_command(self.entry, self.io, self.leg).await?;
         let preparing =
             preparing(self.entry, &mut self.leg.state, &mut self.leg.links, command.text(), decided);
         let Some(mut reply) = replies.into_iter().next() else {

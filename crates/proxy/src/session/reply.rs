@@ -1,64 +1,57 @@
 //! Replies of the proxy's own to the command in the backlog.
 
-use std::future::poll_fn;
-use std::task::{Context, Poll, ready};
+use wire::command::Kind;
+use wire::reply::Answer;
 
-use wire::frame::MessageScanner;
-
-use super::cx::Cx;
-use super::entry::BookEntry;
-use super::facts::endings::{interrupted, unreadable};
-use super::facts::orders::obey;
-use super::io::Io;
-use super::links::Links;
-use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::session::backlog::skip_command;
+use crate::session::entry::BookEntry;
+use crate::session::facts::replies::{reply, reply_error};
+use crate::session::facts::shown::begin_own;
+use crate::session::io::Io;
+use crate::session::leg::Leg;
+use crate::session::parts::drop_unanswered;
 
-impl Cx<'_> {
-    /// Reads one command to its end and forgets it. Returns the sequence id that an answer begins
-    /// with.
-    pub(super) async fn skip_command(&mut self) -> Result<u8, Ending> {
-        // Until the command is whole the client is as good as idle, and has as long as an idle one.
-        self.entry.set_slow();
-        let mut scanner = MessageScanner::new(0);
-        poll_fn(|cx| {
-            poll_skip(self.entry, self.io, &mut self.leg.state, &mut self.leg.links, cx, &mut scanner)
-        })
-        .await?;
-        if let Some(flight) = self.leg.flight.as_mut() {
-            (flight.paused, flight.absent) = (None, None);
-        }
-        self.entry.control.set_busy();
-        Ok(scanner.next_seq())
-    }
-}
-
-fn poll_skip(
+/// Answers the command in the backlog with one packet.
+pub(super) async fn answer_here(
     entry: &BookEntry,
     io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
-    cx: &mut Context<'_>,
-    scanner: &mut MessageScanner,
-) -> Poll<Result<(), Ending>> {
-    obey(entry, state, links, true)?;
-    loop {
-        if io.backlog.is_empty() {
-            ready!(io.poll_more(cx, &entry.worker.net.scratch))
-                .map_err(|error| unreadable(entry, state, &error, scanner.next_seq()))?;
-        }
-        let seq = scanner.next_seq();
-        let scanned = scanner
-            .scan(&io.backlog)
-            .map_err(|error| interrupted(entry, state, &ClientError::malformed(error), seq))?;
-        io.backlog.drain(..scanned.len);
-        entry.worker.check_size(scanner)?;
-        if io.backlog.is_empty() {
-            io.backlog = Vec::new();
-        }
-        if scanned.done {
-            return Poll::Ready(Ok(()));
-        }
+    leg: &mut Leg,
+    kind: Kind,
+    payload: &[u8],
+) -> Result<(), Ending> {
+    begin_own(entry, io, &mut leg.state, &mut leg.flight, kind);
+    let seq = skip_command(entry, io, leg).await?;
+    reply(entry, io, &mut leg.state, seq, payload).await?;
+    entry.answered_here(&leg.links, 0);
+    Ok(())
+}
+
+/// Answers the command in the backlog with an error, if it has a reply.
+pub(super) async fn refuse_here(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    kind: Kind,
+    error: &ClientError,
+) -> Result<(), Ending> {
+    if kind.answer() == Answer::None {
+        return Box::pin(drop_unanswered(entry, io, leg, Some(error))).await;
     }
+    begin_own(entry, io, &mut leg.state, &mut leg.flight, kind);
+    refuse_counted(entry, io, leg, error).await
+}
+
+/// The same if the command was counted before.
+pub(super) async fn refuse_counted(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    error: &ClientError,
+) -> Result<(), Ending> {
+    let seq = skip_command(entry, io, leg).await?;
+    reply_error(entry, io, &mut leg.state, seq, error).await?;
+    entry.answered_here(&leg.links, error.code());
+    Ok(())
 }

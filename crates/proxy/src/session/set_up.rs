@@ -14,16 +14,12 @@ use wire::{Codec as _, StatusFlags, packet};
 use super::backlog::will_be_whole;
 use super::client::watched;
 use super::cx::Cx;
-
 use super::decided::{Decided, Next, Reply};
 use super::entry::BookEntry;
-use super::facts::asking::forget_warnings;
-use super::facts::asking::{ask_server, packet_of};
+use super::facts::asking::{ask_server, forget_warnings, packet_of};
 use super::facts::causal::{awaits_writes, depends_on_writes, has_to_see};
 use super::facts::executions::rewrite;
-use super::facts::replies::{reply, reply_error};
 use super::facts::sharing::makes_way_for_new;
-use super::facts::shown::begin_own;
 use super::facts::writes::note_commit;
 use super::flight::Flight;
 use super::io::Io;
@@ -38,6 +34,9 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::broken;
 use crate::limits::{BEHIND_SETUP_MAX, INTERNAL_LOST_MAX};
+use crate::session::backlog::complete_front;
+use crate::session::parts::drop_unanswered;
+use crate::session::reply::{answer_here, refuse_here};
 
 /// How a command gets to the connection that was set up for it.
 #[derive(Debug)]
@@ -82,7 +81,7 @@ impl Cx<'_> {
                 .and_then(|command| self.entry.worker.len_to_complete(command))
             && let Some(room) = self.entry.worker.texts.reserve(len)
         {
-            Box::pin(self.complete_front()).await?;
+            Box::pin(complete_front(self.entry, self.io, self.leg)).await?;
             drop(room);
         }
         if decided.next == Next::Commit {
@@ -112,7 +111,7 @@ impl Cx<'_> {
         }
         if kind == Kind::Query && decided.may_be_told() && will_be_whole(&self.io.backlog) {
             // What is known here alone is written into all of it.
-            Box::pin(self.complete_front()).await?;
+            Box::pin(complete_front(self.entry, self.io, self.leg)).await?;
         }
         self.leg.flight.begin().ahead = self.io.ahead(&self.leg.state, kind, &decided);
         self.lend_command();
@@ -153,12 +152,12 @@ impl Cx<'_> {
         match stop {
             Stop::Elsewhere => return Ok(Some(Phase::Reading)),
             Stop::Redirected => return Ok(Some(Phase::Routing(kind))),
-            Stop::Refused(error) => self.refuse_here(kind, &error).await?,
+            Stop::Refused(error) => refuse_here(self.entry, self.io, self.leg, kind, &error).await?,
             Stop::Kept(error) => self.refuse_and_keep(kind, &error).await?,
-            Stop::Told(payload) => self.answer_here(kind, &payload).await?,
+            Stop::Told(payload) => answer_here(self.entry, self.io, self.leg, kind, &payload).await?,
             Stop::Failed(error) => {
                 if !self.answer_stale(&error, decided).await? {
-                    self.refuse_here(kind, &error).await?;
+                    refuse_here(self.entry, self.io, self.leg, kind, &error).await?;
                 }
             }
             Stop::Unreached(why) => {
@@ -171,7 +170,7 @@ impl Cx<'_> {
                 }
             }
             Stop::Dropped { is_to_forget } => {
-                self.drop_unanswered(None).await?;
+                drop_unanswered(self.entry, self.io, self.leg, None).await?;
                 if is_to_forget {
                     forget_warnings(self.entry, self.leg).await?;
                 }
@@ -179,32 +178,6 @@ impl Cx<'_> {
             Stop::Over(ending) => return Err(ending),
         }
         Ok(None)
-    }
-
-    /// Answers the command in the backlog with one packet.
-    pub(super) async fn answer_here(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Ending> {
-        begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, kind);
-        let seq = self.skip_command().await?;
-        reply(self.entry, self.io, &mut self.leg.state, seq, payload).await?;
-        self.entry.answered_here(&self.leg.links, 0);
-        Ok(())
-    }
-
-    /// Answers the command in the backlog with an error, if it has a reply.
-    pub(super) async fn refuse_here(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
-        if kind.answer() == Answer::None {
-            return Box::pin(self.drop_unanswered(Some(error))).await;
-        }
-        begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, kind);
-        self.refuse_counted(error).await
-    }
-
-    /// The same if the command was counted before.
-    pub(super) async fn refuse_counted(&mut self, error: &ClientError) -> Result<(), Ending> {
-        let seq = self.skip_command().await?;
-        reply_error(self.entry, self.io, &mut self.leg.state, seq, error).await?;
-        self.entry.answered_here(&self.leg.links, error.code());
-        Ok(())
     }
 }
 

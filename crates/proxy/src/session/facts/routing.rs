@@ -11,6 +11,7 @@ use wire::command::{Kind, LAST_STATEMENT};
 use wire::reply::Answer;
 
 use crate::error::ClientError;
+use crate::session::backlog::is_enough;
 use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
 use crate::session::facts::causal::is_bound_to;
@@ -247,15 +248,4 @@ pub(in crate::session) fn lacks_parameters(command: Command<'_>, prepared: u16) 
         return None;
     }
     command.wrong_params(prepared)
-}
-
-/// Whether there is as much of a command as the decision takes.
-pub(in crate::session) fn is_enough(command: Command<'_>) -> bool {
-    let len = command.payload_len() as usize;
-    let needed = match command.kind {
-        // Executions, too: types may have to be added. What is too large for that is left as it is.
-        Kind::Query | Kind::StmtPrepare | Kind::StmtExecute => len.min(JUDGED_BYTES_MAX),
-        _ => 0,
-    };
-    command.payload().len() >= needed
 }

@@ -18,7 +18,7 @@ use crate::ddl::{Record, Running, State, Step, fingerprint};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
-use crate::session::cx::Cx;
+use crate::session::backlog::skip_command;
 use crate::session::entry::BookEntry;
 use crate::session::facts::orders::killed_here;
 use crate::session::facts::replies::write_to_client;
@@ -31,69 +31,60 @@ use crate::state::SCHEMA;
 /// Errors behind which a server may go on with the statement: the connection to it is lost.
 const IN_DOUBT: [u16; 4] = [1053, 1927, 2013, 9009];
 
-impl Cx<'_> {
-    /// Has each node execute a definition, which nothing stands in the way of. One that fails at
-    /// the first node has changed nothing; one that fails at another node has stopped.
-    pub(super) async fn run_definition(
-        &mut self,
-        command: &Command,
-        scattered: Scattered,
-        tables: Vec<TableName>,
-    ) -> Result<Done, Ending> {
-        let branches = scattered.branches;
-        if let Some(error) = refused_scatter(&self.entry.worker, self.leg, command, &branches) {
+/// Has each node execute a definition, which nothing stands in the way of. One that fails at
+/// the first node has changed nothing; one that fails at another node has stopped.
+pub(super) async fn run_definition(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    command: &Command,
+    scattered: Scattered,
+    tables: Vec<TableName>,
+) -> Result<Done, Ending> {
+    let branches = scattered.branches;
+    if let Some(error) = refused_scatter(&entry.worker, leg, command, &branches) {
+        return Ok(Done::Refused(error));
+    }
+    if let Some(id) = entry.worker.shared.ddl.stopped_of(&tables) {
+        return Ok(Done::Refused(stopped(id)));
+    }
+    let record = leg.record_of(entry, command, &branches, tables).await?;
+    let running = match entry.worker.shared.ddl.begin(record).await {
+        Ok(running) => running,
+        Err(why) => {
+            let error = ClientError::not_sharded("a definition of a table of several nodes", &why);
             return Ok(Done::Refused(error));
         }
-        if let Some(id) = self.entry.worker.shared.ddl.stopped_of(&tables) {
-            return Ok(Done::Refused(stopped(id)));
-        }
-        let record = self.leg.record_of(self.entry, command, &branches, tables).await?;
-        let running = match self.entry.worker.shared.ddl.begin(record).await {
-            Ok(running) => running,
-            Err(why) => {
-                let error = ClientError::not_sharded("a definition of a table of several nodes", &why);
-                return Ok(Done::Refused(error));
-            }
-        };
-        let seq = self.skip_command().await?;
-        self.entry.begin_running(Measured::plain(command.kind), &command.text);
-        let mut replies = Vec::new();
-        let (mut is_refused, mut is_over) = (false, true);
-        for (number, branch) in branches.iter().enumerate() {
-            running.note(number, State::Asked, "").await;
-            let reply = if killed_here(&self.entry.control, self.leg.state.identity.capabilities, true)? {
-                // No server has heard of it.
-                ClientError::Interrupted.to_packet(1, self.leg.state.identity.capabilities)
-            } else {
-                let text = branch.text.as_deref().unwrap_or(&command.text);
-                self.leg.ask_at(self.entry, branch.hostgroup, text).await?
-            };
-            let error = error_of(&reply);
-            replies.push(reply);
-            if let Some(error) = error {
-                is_refused = true;
-                running.note(number, State::Failed, &told(&error)).await;
-                is_over = number == 0 && !self.leg.is_in_doubt(self.entry, &error, &running).await?;
-                break;
-            }
-            running.note(number, State::Done, "").await;
-        }
-        if is_over {
-            running.end().await;
+    };
+    let seq = skip_command(entry, io, leg).await?;
+    entry.begin_running(Measured::plain(command.kind), &command.text);
+    let mut replies = Vec::new();
+    let (mut is_refused, mut is_over) = (false, true);
+    for (number, branch) in branches.iter().enumerate() {
+        running.note(number, State::Asked, "").await;
+        let reply = if killed_here(&entry.control, leg.state.identity.capabilities, true)? {
+            // No server has heard of it.
+            ClientError::Interrupted.to_packet(1, leg.state.identity.capabilities)
         } else {
-            drop(running);
+            let text = branch.text.as_deref().unwrap_or(&command.text);
+            leg.ask_at(entry, branch.hostgroup, text).await?
+        };
+        let error = error_of(&reply);
+        replies.push(reply);
+        if let Some(error) = error {
+            is_refused = true;
+            running.note(number, State::Failed, &told(&error)).await;
+            is_over = number == 0 && !leg.is_in_doubt(entry, &error, &running).await?;
+            break;
         }
-        give_definition(
-            self.entry,
-            self.io,
-            &mut self.leg.state,
-            &mut self.leg.links,
-            seq,
-            (&branches, &replies),
-            is_refused,
-        )
-        .await
+        running.note(number, State::Done, "").await;
     }
+    if is_over {
+        running.end().await;
+    } else {
+        drop(running);
+    }
+    give_definition(entry, io, &mut leg.state, &mut leg.links, seq, (&branches, &replies), is_refused).await
 }
 
 impl Leg {

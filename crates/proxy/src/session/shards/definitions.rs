@@ -9,9 +9,8 @@ use shard::{Layout, Node, Table};
 use sql::parse::Tree;
 use wire::rows::cells;
 
-use super::Inner;
 use super::command::Command;
-use super::inner::take_inner;
+use super::inner::{Inner, take_inner};
 use super::transaction::error_of;
 use crate::ending::Ending;
 use crate::error::ClientError;

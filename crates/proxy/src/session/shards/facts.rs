@@ -1,10 +1,11 @@
 //! What a statement over shards needs to know of its session.
 
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use planner::merge::{Order, Protocol, Window};
 use planner::plan::{Branch, Counts};
-use planner::seen::Cells;
+use planner::seen::{Cells, Names};
 use route::StatementPlan;
 use scatter::{Errors, Kind as Replied, Scatter as Replies, What, capabilities_at_shards};
 use sql::Dialect;
@@ -229,4 +230,18 @@ pub(in crate::session) fn several_servers(part: &str) -> ClientError {
 pub(in crate::session) fn holds<'a>(entry: &BookEntry, state: &'a SessionState, read: Settings) -> Holds<'a> {
     let (schema, now) = (state.caller.schema(), entry.worker.shared.uptime());
     Holds { schema, read, select_limit: state.select_limit(), now }
+}
+
+/// The refusal of a command that is too long to be looked at.
+pub(super) fn too_long() -> ClientError {
+    ClientError::not_sharded("a statement", "it is longer than one packet (16 MB)")
+}
+
+impl Worker {
+    /// What the physical names at a hostgroup are to clients.
+    pub(super) fn names_at(&self, hostgroup: u32) -> Arc<Names> {
+        let settings = self.settings();
+        let names = |layout| self.shards.names(layout, hostgroup);
+        settings.shards.as_deref().map(names).unwrap_or_default()
+    }
 }

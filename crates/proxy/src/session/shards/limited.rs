@@ -18,7 +18,6 @@ use wire::{Capabilities, Codec as _};
 
 use super::command::Command;
 use super::done::Done;
-use super::execute::{close_sites, packets_for};
 use super::facts::{depends_on_time, has_one_connection, payload_of, refused_scatter, what};
 use super::gated::pass_gates;
 use super::many::{Ended, add_branches, take_runner};
@@ -26,117 +25,121 @@ use super::moment::Moment;
 use super::relaying::relay_scatter;
 use super::runners::{Runners, Unit};
 use super::scattered::Scattered;
+use super::sites::{close_sites, packets_for};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
 use crate::limits::KEYS_BYTES_MAX;
-use crate::session::cx::Cx;
+use crate::session::backlog::skip_command;
 use crate::session::entry::BookEntry;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
+use crate::session::shards::many::{conclude, give_up, run_added};
 use crate::session::state::SessionState;
 
 /// Why the first rows are not changed.
 type Refused = Vec<u8>;
 
-impl Cx<'_> {
-    /// Changes the first rows of several shards, as the command does which the backlog begins with.
-    pub(super) async fn run_limited(
-        &mut self,
-        command: &Command,
-        limited: &Limited,
-        tables: Vec<TableName>,
-    ) -> Result<Done, Ending> {
-        let branches: Vec<_> = limited.changes.iter().map(|change| change.filled(b"")).collect();
-        if let Some(error) = refused_scatter(&self.entry.worker, self.leg, command, &branches) {
-            return Ok(Done::Refused(error));
-        }
-        let moment =
-            depends_on_time(&self.entry.worker, &self.leg.state, command.what, &tables).then(Moment::now);
-        let shared = Arc::clone(&self.entry.worker.shared);
-        let _pass = match pass_gates(self.entry, self.io, self.leg, &shared.gates, tables, false).await? {
-            Ok(pass) => pass,
-            Err(barred) => return Ok(barred.into()),
-        };
-        let unit = if has_one_connection(&self.leg.state) { Unit::Savepoint } else { Unit::Transaction };
-        let mut runners = Runners { unit, moment, ..Runners::default() };
-        let Some(keys) = &limited.keys else { return self.change_in_turn(command, limited, runners).await };
-        let rows = match read_keys(self.entry, self.io, self.leg, command, keys, &mut runners).await? {
-            Ok(rows) => rows,
-            Err(error) => return self.give_up(command, runners, &error).await,
-        };
-        let Some(write) = limited.changes_of(&rows) else {
-            let error = refusal(&self.leg.state, "its keys are not understood");
-            return self.give_up(command, runners, &error).await;
-        };
-        let scattered = Scattered::from(write);
-        let branches = scattered.branches.clone();
-        let phase = match add_branches(self.entry, self.leg, &mut runners, command, &scattered).await? {
-            Ok(()) => self.run_added(command, scattered, runners).await?,
-            Err(error) => self.give_up(command, runners, &error).await?,
-        };
-        close_sites(self.leg, command, &branches).await?;
-        Ok(phase)
+/// Changes the first rows of several shards, as the command does which the backlog begins with.
+pub(super) async fn run_limited(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    command: &Command,
+    limited: &Limited,
+    tables: Vec<TableName>,
+) -> Result<Done, Ending> {
+    let branches: Vec<_> = limited.changes.iter().map(|change| change.filled(b"")).collect();
+    if let Some(error) = refused_scatter(&entry.worker, leg, command, &branches) {
+        return Ok(Done::Refused(error));
     }
+    let moment = depends_on_time(&entry.worker, &leg.state, command.what, &tables).then(Moment::now);
+    let shared = Arc::clone(&entry.worker.shared);
+    let _pass = match pass_gates(entry, io, leg, &shared.gates, tables, false).await? {
+        Ok(pass) => pass,
+        Err(barred) => return Ok(barred.into()),
+    };
+    let unit = if has_one_connection(&leg.state) { Unit::Savepoint } else { Unit::Transaction };
+    let mut runners = Runners { unit, moment, ..Runners::default() };
+    let Some(keys) = &limited.keys else {
+        return change_in_turn(entry, io, leg, command, limited, runners).await;
+    };
+    let rows = match read_keys(entry, io, leg, command, keys, &mut runners).await? {
+        Ok(rows) => rows,
+        Err(error) => return give_up(entry, io, leg, command, runners, &error).await,
+    };
+    let Some(write) = limited.changes_of(&rows) else {
+        let error = refusal(&leg.state, "its keys are not understood");
+        return give_up(entry, io, leg, command, runners, &error).await;
+    };
+    let scattered = Scattered::from(write);
+    let branches = scattered.branches.clone();
+    let phase = match add_branches(entry, leg, &mut runners, command, &scattered).await? {
+        Ok(()) => run_added(entry, io, leg, command, scattered, runners).await?,
+        Err(error) => give_up(entry, io, leg, command, runners, &error).await?,
+    };
+    close_sites(leg, command, &branches).await?;
+    Ok(phase)
+}
 
-    /// Has the shards change rows one after the other, each as many as are left.
-    async fn change_in_turn(
-        &mut self,
-        command: &Command,
-        limited: &Limited,
-        mut runners: Runners,
-    ) -> Result<Done, Ending> {
-        let (mut sources, mut replies, mut branches) = (Vec::new(), Vec::new(), Vec::new());
-        let mut left = limited.limit;
-        while let Some(branch) = limited.turn(branches.len(), left) {
-            let turn =
-                take_turn(self.entry, self.leg, command, &branch, &mut runners, branches.len()).await?;
-            branches.push(branch);
-            let reply = match turn {
-                Ok((source, reply)) => {
-                    sources.push(source);
-                    reply
-                }
-                Err(error) => {
-                    let phase = self.give_up(command, runners, &error).await?;
-                    close_sites(self.leg, command, &branches).await?;
-                    return Ok(phase);
-                }
-            };
-            let changed = changed_rows(&reply, capabilities_at_shards(self.leg.state.identity.capabilities));
-            left = left.saturating_sub(changed.unwrap_or(left));
-            replies.push(reply);
-            if left == 0 {
-                break;
+/// Has the shards change rows one after the other, each as many as are left.
+async fn change_in_turn(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    command: &Command,
+    limited: &Limited,
+    mut runners: Runners,
+) -> Result<Done, Ending> {
+    let (mut sources, mut replies, mut branches) = (Vec::new(), Vec::new(), Vec::new());
+    let mut left = limited.limit;
+    while let Some(branch) = limited.turn(branches.len(), left) {
+        let turn = take_turn(entry, leg, command, &branch, &mut runners, branches.len()).await?;
+        branches.push(branch);
+        let reply = match turn {
+            Ok((source, reply)) => {
+                sources.push(source);
+                reply
             }
-        }
-        let seq = self.skip_command().await?;
-        self.entry.begin_running(Measured::plain(command.kind), &command.text);
-        let first = branches.first().map_or(0, |branch| branch.hostgroup);
-        let what = what(&self.entry.worker, &self.leg.state, command, branches.clone().into(), seq);
-        let mut merged = Replies::new(what, sources);
-        for (number, reply) in replies.iter().enumerate() {
-            merged.feed(number, reply);
-            merged.close(number);
-        }
-        runners.unit.hide_from(&mut merged);
-        let mut relay = Relay::holding(merged);
-        poll_fn(|cx| relay.poll_reply(cx, &mut self.io.client)).await?;
-        let (branches_run, may_set_id, is_killed) = (branches.len(), false, false);
-        let ended = Ended {
-            seq,
-            first,
-            branches: branches_run,
-            may_set_id,
-            made: None,
-            is_killed,
-            rows: Vec::new(),
-            counts: Counts::Sum,
+            Err(error) => {
+                let phase = give_up(entry, io, leg, command, runners, &error).await?;
+                close_sites(leg, command, &branches).await?;
+                return Ok(phase);
+            }
         };
-        let phase = self.conclude(runners, relay, ended).await?;
-        close_sites(self.leg, command, &branches).await?;
-        Ok(phase)
+        let changed = changed_rows(&reply, capabilities_at_shards(leg.state.identity.capabilities));
+        left = left.saturating_sub(changed.unwrap_or(left));
+        replies.push(reply);
+        if left == 0 {
+            break;
+        }
     }
+    let seq = skip_command(entry, io, leg).await?;
+    entry.begin_running(Measured::plain(command.kind), &command.text);
+    let first = branches.first().map_or(0, |branch| branch.hostgroup);
+    let what = what(&entry.worker, &leg.state, command, branches.clone().into(), seq);
+    let mut merged = Replies::new(what, sources);
+    for (number, reply) in replies.iter().enumerate() {
+        merged.feed(number, reply);
+        merged.close(number);
+    }
+    runners.unit.hide_from(&mut merged);
+    let mut relay = Relay::holding(merged);
+    poll_fn(|cx| relay.poll_reply(cx, &mut io.client)).await?;
+    let (branches_run, may_set_id, is_killed) = (branches.len(), false, false);
+    let ended = Ended {
+        seq,
+        first,
+        branches: branches_run,
+        may_set_id,
+        made: None,
+        is_killed,
+        rows: Vec::new(),
+        counts: Counts::Sum,
+    };
+    let phase = conclude(entry, io, leg, runners, relay, ended).await?;
+    close_sites(leg, command, &branches).await?;
+    Ok(phase)
 }
 
 /// The keys of the rows that are to be changed, which their servers have locked.

@@ -9,7 +9,6 @@
 mod file;
 mod splitting;
 
-use net::relay::Output as _;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
@@ -17,6 +16,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use file::File;
+use net::relay::Output as _;
 use observe::running::Measured;
 use planner::load::Format;
 use planner::plan::{Counts, Load};
@@ -40,115 +40,115 @@ use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
-use crate::session::cx::Cx;
+use crate::session::backlog::skip_command;
 use crate::session::entry::BookEntry;
 use crate::session::facts::endings::{interrupted, unreadable};
 use crate::session::facts::replies::reply_error;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
+use crate::session::shards::many::{conclude, give_up};
 use crate::session::state::SessionState;
 use crate::worker::Worker;
 
 /// Asks for the character set of files whose statement names none.
 const CHARSET: &[u8] = b"SELECT @@character_set_database";
 
-impl Cx<'_> {
-    /// Loads a file of the client, as the command says which the backlog begins with.
-    pub(super) async fn run_load(
-        &mut self,
-        command: &Command,
-        load: &Load,
-        tables: Vec<TableName>,
-    ) -> Result<Done, Ending> {
-        if let Some(error) = refused_load(&self.entry.worker, self.leg, command, load) {
-            return Ok(Done::Refused(error));
-        }
-        let moment =
-            depends_on_time(&self.entry.worker, &self.leg.state, command.what, &tables).then(Moment::now);
-        let shared = Arc::clone(&self.entry.worker.shared);
-        // A file streams to all copies at once. What else changes them in this process waits: it
-        // would come to them in another order.
-        let is_alone = load.counts == Counts::Same;
-        let _pass = match pass_gates(self.entry, self.io, self.leg, &shared.gates, tables, is_alone).await? {
-            Ok(pass) => pass,
-            Err(barred) => return Ok(barred.into()),
-        };
-        if let Some(error) = self.leg.refused_charset(self.entry, load).await? {
-            return Ok(Done::Refused(error));
-        }
-        // A counter that is not there yet is made while no row is locked.
-        if let Some(error) = raise_ids_of(self.entry, self.leg, load, Some(0)).await? {
-            return Ok(Done::Refused(error));
-        }
-        let unit = if has_one_connection(&self.leg.state) { Unit::Savepoint } else { Unit::Transaction };
-        let mut runners = Runners { unit, moment, is_apart: true, ..Runners::default() };
-        let scattered = Scattered { counts: load.counts, ..load.branches.clone().into() };
-        if let Err(error) = add_branches(self.entry, self.leg, &mut runners, command, &scattered).await? {
-            return self.give_up(command, runners, &error).await;
-        }
-        self.load_added(command, load, scattered, runners).await
+/// Loads a file of the client, as the command says which the backlog begins with.
+pub(super) async fn run_load(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    command: &Command,
+    load: &Load,
+    tables: Vec<TableName>,
+) -> Result<Done, Ending> {
+    if let Some(error) = refused_load(&entry.worker, leg, command, load) {
+        return Ok(Done::Refused(error));
     }
+    let moment = depends_on_time(&entry.worker, &leg.state, command.what, &tables).then(Moment::now);
+    let shared = Arc::clone(&entry.worker.shared);
+    // A file streams to all copies at once. What else changes them in this process waits: it
+    // would come to them in another order.
+    let is_alone = load.counts == Counts::Same;
+    let _pass = match pass_gates(entry, io, leg, &shared.gates, tables, is_alone).await? {
+        Ok(pass) => pass,
+        Err(barred) => return Ok(barred.into()),
+    };
+    if let Some(error) = leg.refused_charset(entry, load).await? {
+        return Ok(Done::Refused(error));
+    }
+    // A counter that is not there yet is made while no row is locked.
+    if let Some(error) = raise_ids_of(entry, leg, load, Some(0)).await? {
+        return Ok(Done::Refused(error));
+    }
+    let unit = if has_one_connection(&leg.state) { Unit::Savepoint } else { Unit::Transaction };
+    let mut runners = Runners { unit, moment, is_apart: true, ..Runners::default() };
+    let scattered = Scattered { counts: load.counts, ..load.branches.clone().into() };
+    if let Err(error) = add_branches(entry, leg, &mut runners, command, &scattered).await? {
+        return give_up(entry, io, leg, command, runners, &error).await;
+    }
+    load_added(entry, io, leg, command, load, scattered, runners).await
+}
 
-    /// Has the shards load what they get of the client's file.
-    async fn load_added(
-        &mut self,
-        command: &Command,
-        load: &Load,
-        scattered: Scattered,
-        mut runners: Runners,
-    ) -> Result<Done, Ending> {
-        let seq = self.skip_command().await?;
-        self.entry.begin_running(Measured::plain(command.kind), &command.text);
-        let first = load.branches.first().map_or(0, |branch| branch.hostgroup);
-        let (sources, controls) = (std::mem::take(&mut runners.sources), runners.controls());
-        let mut loading = Loading::new(seq, load, sources.len());
-        let what = what(&self.entry.worker, &self.leg.state, command, scattered, seq);
-        let mut replies = Replies::new(what, sources);
-        runners.unit.hide_from(&mut replies);
-        let mut relay = Relay::holding(replies);
-        self.entry.control.begin_statement();
-        let mut runs = runners.run(&relay.branches_with(&loading.feeds));
-        let split = split_file(self.entry, self.io, &self.leg.state, &mut loading, &mut runs, &controls);
-        let uploaded = split.await;
-        relay.begin_at(loading.file.next_seq());
-        if matches!(uploaded, Ok(false)) {
-            let runs = (&mut runs[..], &controls[..]);
-            relay_runs(self.entry, self.io, &self.leg.state, &mut relay, runs, None, true).await?;
-        } else {
-            relay.leave();
-            run_out(&self.entry.control, &controls, &mut runs).await;
-        }
-        drop(runs);
-        let is_killed = uploaded?;
-        self.entry.control.end_statement();
-        let seq = loading.file.next_seq();
-        let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
-        let refused = match loading.splitting.refused() {
-            None if is_done => {
-                raise_ids_of(self.entry, self.leg, load, loading.splitting.largest_id()).await?
-            }
-            refused => refused,
-        };
-        let Some(error) = refused.filter(|_| !is_killed) else {
-            let ended = Ended {
-                seq,
-                first,
-                branches: load.branches.len(),
-                may_set_id: false,
-                made: None,
-                is_killed,
-                rows: Vec::new(),
-                counts: Counts::Sum,
-            };
-            return self.conclude(runners, relay, ended).await;
-        };
-        let of_session = (&*self.entry.control, &*self.leg.state);
-        wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
-        reply_error(self.entry, self.io, &mut self.leg.state, seq, &error).await?;
-        self.entry.answered_here(&self.leg.links, error.code());
-        self.leg.put_runners(self.entry, runners).await?;
-        Ok(Done::Over)
+/// Has the shards load what they get of the client's file.
+async fn load_added(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    command: &Command,
+    load: &Load,
+    scattered: Scattered,
+    mut runners: Runners,
+) -> Result<Done, Ending> {
+    let seq = skip_command(entry, io, leg).await?;
+    entry.begin_running(Measured::plain(command.kind), &command.text);
+    let first = load.branches.first().map_or(0, |branch| branch.hostgroup);
+    let (sources, controls) = (std::mem::take(&mut runners.sources), runners.controls());
+    let mut loading = Loading::new(seq, load, sources.len());
+    let what = what(&entry.worker, &leg.state, command, scattered, seq);
+    let mut replies = Replies::new(what, sources);
+    runners.unit.hide_from(&mut replies);
+    let mut relay = Relay::holding(replies);
+    entry.control.begin_statement();
+    let mut runs = runners.run(&relay.branches_with(&loading.feeds));
+    let split = split_file(entry, io, &leg.state, &mut loading, &mut runs, &controls);
+    let uploaded = split.await;
+    relay.begin_at(loading.file.next_seq());
+    if matches!(uploaded, Ok(false)) {
+        let runs = (&mut runs[..], &controls[..]);
+        relay_runs(entry, io, &leg.state, &mut relay, runs, None, true).await?;
+    } else {
+        relay.leave();
+        run_out(&entry.control, &controls, &mut runs).await;
     }
+    drop(runs);
+    let is_killed = uploaded?;
+    entry.control.end_statement();
+    let seq = loading.file.next_seq();
+    let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
+    let refused = match loading.splitting.refused() {
+        None if is_done => raise_ids_of(entry, leg, load, loading.splitting.largest_id()).await?,
+        refused => refused,
+    };
+    let Some(error) = refused.filter(|_| !is_killed) else {
+        let ended = Ended {
+            seq,
+            first,
+            branches: load.branches.len(),
+            may_set_id: false,
+            made: None,
+            is_killed,
+            rows: Vec::new(),
+            counts: Counts::Sum,
+        };
+        return conclude(entry, io, leg, runners, relay, ended).await;
+    };
+    let of_session = (&*entry.control, &*leg.state);
+    wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
+    reply_error(entry, io, &mut leg.state, seq, &error).await?;
+    entry.answered_here(&leg.links, error.code());
+    leg.put_runners(entry, runners).await?;
+    Ok(Done::Over)
 }
 
 impl Leg {

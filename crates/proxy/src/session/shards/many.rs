@@ -19,7 +19,6 @@ use super::super::links::Links;
 use super::super::state::SessionState;
 use super::command::Command;
 use super::done::Done;
-use super::execute::packets_for;
 use super::facts::{has_one_connection, refused_scatter, what};
 use super::gated::pass_gates;
 use super::moment::Moment;
@@ -27,13 +26,17 @@ use super::relaying::{relay_scatter, wait_for_parts};
 use super::role::Place;
 use super::runners::{Opening, Runner, Runners, Unit};
 use super::scattered::Scattered;
+use super::sites::packets_for;
 use super::transaction::enter;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::cx::Cx;
+use crate::session::backlog::skip_command;
 use crate::session::entry::BookEntry;
 use crate::session::facts::replies::{reply, reply_error};
+use crate::session::io::Io;
 use crate::session::leg::Leg;
+use crate::session::reply::answer_here;
+use crate::session::shards::defining::run_definition;
 use crate::worker::Worker;
 
 /// How a statement over several shards has ended.
@@ -55,152 +58,161 @@ pub(super) struct Ended {
     pub(super) counts: Counts,
 }
 
-impl Cx<'_> {
-    /// Runs the branches of a command, which the backlog begins with. The client gets one reply.
-    pub(super) async fn run_many(
-        &mut self,
-        command: &Command,
-        mut scattered: Scattered,
-    ) -> Result<Done, Ending> {
-        if command.defines()
-            && let Err(error) = self.leg.commit_everywhere(self.entry).await?
-        {
-            return Ok(Done::Answered(error));
-        }
-        let shared = Arc::clone(&self.entry.worker.shared);
-        let tables = std::mem::take(&mut scattered.tables);
-        if scattered.branches.len() == 1 && !command.defines() {
-            return self.run_branches(command, scattered).await;
-        }
-        let defined =
-            scattered.is_definition.then(|| tables.clone()).filter(|_| scattered.branches.len() > 1);
-        let _pass = match pass_gates(self.entry, self.io, self.leg, &shared.gates, tables, command.defines())
-            .await?
-        {
-            Ok(pass) => pass,
-            Err(barred) => return Ok(barred.into()),
-        };
-        let phase = match defined {
-            Some(tables) => Box::pin(self.run_definition(command, scattered, tables)).await,
-            None => self.run_branches(command, scattered).await,
-        };
-        if command.defines() {
-            shared.definitions_of_shards.fetch_add(1, Ordering::Relaxed);
-        }
-        phase
+/// Runs the branches of a command, which the backlog begins with. The client gets one reply.
+pub(super) async fn run_many(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    command: &Command,
+    mut scattered: Scattered,
+) -> Result<Done, Ending> {
+    if command.defines()
+        && let Err(error) = leg.commit_everywhere(entry).await?
+    {
+        return Ok(Done::Answered(error));
     }
-
-    /// Runs branches, which nothing stands in the way of.
-    async fn run_branches(&mut self, command: &Command, scattered: Scattered) -> Result<Done, Ending> {
-        if let Some(error) = refused_scatter(&self.entry.worker, self.leg, command, &scattered.branches) {
-            return Ok(Done::Refused(error));
-        }
-        if may_set_id(command, &scattered) {
-            let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
-            self.leg.learn_last_id_for(self.entry, Place::Shard(first)).await?;
-        }
-        let moment = (scattered.has_time && scattered.branches.len() > 1).then(Moment::now);
-        let unit = unit_of(&self.leg.state, command, &scattered.branches, moment.is_some());
-        let lead = (unit != Unit::None && scattered.counts == Counts::Same).then(Rc::default);
-        let mut runners = Runners { unit, moment, lead, ..Runners::default() };
-        if let Err(error) = add_branches(self.entry, self.leg, &mut runners, command, &scattered).await? {
-            return self.give_up(command, runners, &error).await;
-        }
-        self.run_added(command, scattered, runners).await
+    let shared = Arc::clone(&entry.worker.shared);
+    let tables = std::mem::take(&mut scattered.tables);
+    if scattered.branches.len() == 1 && !command.defines() {
+        return run_branches(entry, io, leg, command, scattered).await;
     }
-
-    /// Takes back what a command has changed, which the backlog begins with, and answers it with an
-    /// error.
-    pub(super) async fn give_up(
-        &mut self,
-        command: &Command,
-        mut runners: Runners,
-        error: &[u8],
-    ) -> Result<Done, Ending> {
-        let controls = runners.controls();
-        let of_session = (&*self.entry.control, &*self.leg.state);
-        wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
-        self.answer_here(command.kind, error).await?;
-        self.leg.put_runners(self.entry, runners).await?;
-        Ok(Done::Over)
+    let defined = scattered.is_definition.then(|| tables.clone()).filter(|_| scattered.branches.len() > 1);
+    let _pass = match pass_gates(entry, io, leg, &shared.gates, tables, command.defines()).await? {
+        Ok(pass) => pass,
+        Err(barred) => return Ok(barred.into()),
+    };
+    let phase = match defined {
+        Some(tables) => Box::pin(run_definition(entry, io, leg, command, scattered, tables)).await,
+        None => run_branches(entry, io, leg, command, scattered).await,
+    };
+    if command.defines() {
+        shared.definitions_of_shards.fetch_add(1, Ordering::Relaxed);
     }
+    phase
+}
 
-    /// Runs the branches that were added.
-    pub(super) async fn run_added(
-        &mut self,
-        command: &Command,
-        mut scattered: Scattered,
-        mut runners: Runners,
-    ) -> Result<Done, Ending> {
-        let may_set_id = may_set_id(command, &scattered);
-        for runner in runners.all.iter_mut().filter(|_| may_set_id) {
-            self.leg.links.give_last_id(&mut self.leg.state, &mut runner.inner);
-        }
-        let is_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
-        let seq = self.skip_command().await?;
-        self.entry.begin_running(Measured::plain(command.kind), &command.text);
+/// Runs branches, which nothing stands in the way of.
+async fn run_branches(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    command: &Command,
+    scattered: Scattered,
+) -> Result<Done, Ending> {
+    if let Some(error) = refused_scatter(&entry.worker, leg, command, &scattered.branches) {
+        return Ok(Done::Refused(error));
+    }
+    if may_set_id(command, &scattered) {
         let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
-        let ended = Ended {
-            seq,
-            first,
-            branches: scattered.branches.len(),
-            made: scattered.ids.as_ref().and_then(|ids| ids.first),
-            may_set_id,
-            is_killed: false,
-            rows: std::mem::take(&mut scattered.rows),
-            counts: scattered.counts,
-        };
-        let what = what(&self.entry.worker, &self.leg.state, command, scattered, seq);
-        let mut replies = Replies::new(what, std::mem::take(&mut runners.sources));
-        runners.unit.hide_from(&mut replies);
-        let holds = runners.unit != Unit::None;
-        let mut relay = if holds { Relay::holding(replies) } else { Relay::new(replies) };
-        self.entry.control.begin_statement();
-        relay_scatter(self.entry, self.io, &self.leg.state, &mut relay, &mut runners, is_open).await?;
-        self.entry.control.end_statement();
-        self.conclude(runners, relay, ended).await
+        leg.learn_last_id_for(entry, Place::Shard(first)).await?;
     }
+    let moment = (scattered.has_time && scattered.branches.len() > 1).then(Moment::now);
+    let unit = unit_of(&leg.state, command, &scattered.branches, moment.is_some());
+    let lead = (unit != Unit::None && scattered.counts == Counts::Same).then(Rc::default);
+    let mut runners = Runners { unit, moment, lead, ..Runners::default() };
+    if let Err(error) = add_branches(entry, leg, &mut runners, command, &scattered).await? {
+        return give_up(entry, io, leg, command, runners, &error).await;
+    }
+    run_added(entry, io, leg, command, scattered, runners).await
+}
 
-    /// Keeps what a statement has changed, or takes it back, and gives the client the reply.
-    pub(super) async fn conclude(
-        &mut self,
-        mut runners: Runners,
-        mut relay: Relay,
-        ended: Ended,
-    ) -> Result<Done, Ending> {
-        let Ended { seq, first, is_killed, .. } = ended;
-        let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
-        let warnings = self.entry.worker.warnings_of(&mut runners, &ended, relay.scatter().over());
-        let (controls, of_session) = (runners.controls(), (&*self.entry.control, &*self.leg.state));
-        let refused = wait_for_parts(of_session, &controls, pin!(runners.end_unit(is_done))).await;
-        let begun = |ending: Ending| if relay.has_begun() { ending.within_reply() } else { ending };
-        let refused = refused.map_err(begun)??.filter(|_| is_done);
-        if let Some(id) = ended.made.filter(|_| is_done && refused.is_none()) {
-            // No server has made it: the next that is asked hears of it before.
-            self.leg.links.set_last_id(&mut self.leg.state, id);
-        }
-        match refused {
-            // All that the client hears is why it was not committed.
-            Some(error) => reply(self.entry, self.io, &mut self.leg.state, seq, &error).await?,
-            None => poll_fn(|cx| relay.poll_write(cx, &mut self.io.client)).await?,
-        }
-        if let Some(End::Err { code }) = relay.scatter().over().map(|over| over.outcome.end) {
-            self.leg.state.note_error_code(Some(code));
-        }
-        self.entry.end_running(&self.leg.links);
-        for runner in runners.all.iter_mut().filter(|_| ended.may_set_id) {
-            self.leg.links.note_last_id(&mut self.leg.state, &mut runner.inner);
-        }
-        self.leg.put_runners(self.entry, runners).await?;
-        self.leg.links.note_scattered(&mut self.leg.state, &relay, first, ended.branches);
-        if ended.branches > 1 && !warnings.is_empty() {
-            self.leg.links.away.role.shards().keep_warnings(warnings);
-        }
-        if is_killed {
-            reply_error(self.entry, self.io, &mut self.leg.state, seq, &ClientError::Interrupted).await?;
-        }
-        Ok(Done::Over)
+/// Takes back what a command has changed, which the backlog begins with, and answers it with an
+/// error.
+pub(super) async fn give_up(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    command: &Command,
+    mut runners: Runners,
+    error: &[u8],
+) -> Result<Done, Ending> {
+    let controls = runners.controls();
+    let of_session = (&*entry.control, &*leg.state);
+    wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
+    answer_here(entry, io, leg, command.kind, error).await?;
+    leg.put_runners(entry, runners).await?;
+    Ok(Done::Over)
+}
+
+/// Runs the branches that were added.
+pub(super) async fn run_added(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    command: &Command,
+    mut scattered: Scattered,
+    mut runners: Runners,
+) -> Result<Done, Ending> {
+    let may_set_id = may_set_id(command, &scattered);
+    for runner in runners.all.iter_mut().filter(|_| may_set_id) {
+        leg.links.give_last_id(&mut leg.state, &mut runner.inner);
     }
+    let is_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
+    let seq = skip_command(entry, io, leg).await?;
+    entry.begin_running(Measured::plain(command.kind), &command.text);
+    let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
+    let ended = Ended {
+        seq,
+        first,
+        branches: scattered.branches.len(),
+        made: scattered.ids.as_ref().and_then(|ids| ids.first),
+        may_set_id,
+        is_killed: false,
+        rows: std::mem::take(&mut scattered.rows),
+        counts: scattered.counts,
+    };
+    let what = what(&entry.worker, &leg.state, command, scattered, seq);
+    let mut replies = Replies::new(what, std::mem::take(&mut runners.sources));
+    runners.unit.hide_from(&mut replies);
+    let holds = runners.unit != Unit::None;
+    let mut relay = if holds { Relay::holding(replies) } else { Relay::new(replies) };
+    entry.control.begin_statement();
+    relay_scatter(entry, io, &leg.state, &mut relay, &mut runners, is_open).await?;
+    entry.control.end_statement();
+    conclude(entry, io, leg, runners, relay, ended).await
+}
+
+/// Keeps what a statement has changed, or takes it back, and gives the client the reply.
+pub(super) async fn conclude(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    mut runners: Runners,
+    mut relay: Relay,
+    ended: Ended,
+) -> Result<Done, Ending> {
+    let Ended { seq, first, is_killed, .. } = ended;
+    let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
+    let warnings = entry.worker.warnings_of(&mut runners, &ended, relay.scatter().over());
+    let (controls, of_session) = (runners.controls(), (&*entry.control, &*leg.state));
+    let refused = wait_for_parts(of_session, &controls, pin!(runners.end_unit(is_done))).await;
+    let begun = |ending: Ending| if relay.has_begun() { ending.within_reply() } else { ending };
+    let refused = refused.map_err(begun)??.filter(|_| is_done);
+    if let Some(id) = ended.made.filter(|_| is_done && refused.is_none()) {
+        // No server has made it: the next that is asked hears of it before.
+        leg.links.set_last_id(&mut leg.state, id);
+    }
+    match refused {
+        // All that the client hears is why it was not committed.
+        Some(error) => reply(entry, io, &mut leg.state, seq, &error).await?,
+        None => poll_fn(|cx| relay.poll_write(cx, &mut io.client)).await?,
+    }
+    if let Some(End::Err { code }) = relay.scatter().over().map(|over| over.outcome.end) {
+        leg.state.note_error_code(Some(code));
+    }
+    entry.end_running(&leg.links);
+    for runner in runners.all.iter_mut().filter(|_| ended.may_set_id) {
+        leg.links.note_last_id(&mut leg.state, &mut runner.inner);
+    }
+    leg.put_runners(entry, runners).await?;
+    leg.links.note_scattered(&mut leg.state, &relay, first, ended.branches);
+    if ended.branches > 1 && !warnings.is_empty() {
+        leg.links.away.role.shards().keep_warnings(warnings);
+    }
+    if is_killed {
+        reply_error(entry, io, &mut leg.state, seq, &ClientError::Interrupted).await?;
+    }
+    Ok(Done::Over)
 }
 
 impl Leg {

@@ -8,15 +8,17 @@ use wire::frame::{HEADER_LEN, Header};
 use super::super::links::Links;
 use super::command::Command;
 use super::done::Done;
-use super::execute::packets_for;
 use super::facts::{has_one_connection, may_write};
 use super::inner::{Inner, take_inner};
 use super::role::Place;
+use super::sites::packets_for;
 use super::transaction::enter;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::cx::Cx;
+use crate::session::entry::BookEntry;
 use crate::session::io::Io;
+use crate::session::leg::Leg;
+use crate::session::reply::answer_here;
 use crate::session::state::{Past, SessionState};
 
 /// What of a statement's effects may change rows.
@@ -34,78 +36,84 @@ impl Command {
     }
 }
 
-impl Cx<'_> {
-    /// Runs a command, which the backlog begins with, at one shard that has the client's names.
-    /// `is_single` says whether its server may make an id.
-    pub(super) async fn run_one(
-        &mut self,
-        command: &Command,
-        branch: &Branch,
-        is_single: bool,
-    ) -> Result<Done, Ending> {
-        let place = Place::Shard(branch.hostgroup);
-        let may_set_id = is_single || command.asks_last_id();
-        if command.writes()
-            && let Err(error) = may_write(&self.entry.worker, &self.leg.state, &mut self.leg.links, place)
-        {
-            return Ok(Done::Refused(error));
-        }
-        if may_set_id {
-            self.leg.learn_last_id_for(self.entry, place).await?;
-        }
-        let mut inner = match enter(self.entry, self.leg, branch.hostgroup, 0).await? {
-            Ok(inner) => inner,
-            Err(error) => return Ok(Done::Answered(error)),
-        };
-        inner.wrote |= command.writes() && has_one_connection(&self.leg.state);
-        if may_set_id {
-            self.leg.links.give_last_id(&mut self.leg.state, &mut inner);
-        }
-        let was_open = inner.is_in_transaction();
-        let is_as_it_came = command.execution.is_none() && branch.text.is_none();
-        let packets = if is_as_it_came {
-            Ok(None)
-        } else {
-            packets_for(&self.entry.worker, self.leg, &mut inner, command, branch).await?.map(Some)
-        };
-        let outcome = match packets {
-            Ok(packets) => {
-                self.leg.links.note_cursor(command, branch, inner.serial);
-                self.io.lend(&mut self.leg.state, &mut inner, packets).await.map(|()| None)
-            }
-            Err(error) => Ok(Some(error)),
-        };
-        let is_lost = was_open && !inner.is_in_transaction();
-        if may_set_id {
-            self.leg.links.note_last_id(&mut self.leg.state, &mut inner);
-        }
-        self.leg.links.put_inner(inner);
-        if let Some(error) = outcome? {
-            self.answer_here(command.kind, &error).await?;
-        }
-        self.leg.links.away.role.shards().last = place;
-        if is_lost {
-            self.leg.lose_transaction(self.entry, ClientError::PartFailed).await?;
-        }
-        Ok(Done::Over)
+/// Runs a command, which the backlog begins with, at one shard that has the client's names.
+/// `is_single` says whether its server may make an id.
+pub(super) async fn run_one(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    command: &Command,
+    branch: &Branch,
+    is_single: bool,
+) -> Result<Done, Ending> {
+    let place = Place::Shard(branch.hostgroup);
+    let may_set_id = is_single || command.asks_last_id();
+    if command.writes()
+        && let Err(error) = may_write(&entry.worker, &leg.state, &mut leg.links, place)
+    {
+        return Ok(Done::Refused(error));
     }
+    if may_set_id {
+        leg.learn_last_id_for(entry, place).await?;
+    }
+    let mut inner = match enter(entry, leg, branch.hostgroup, 0).await? {
+        Ok(inner) => inner,
+        Err(error) => return Ok(Done::Answered(error)),
+    };
+    inner.wrote |= command.writes() && has_one_connection(&leg.state);
+    if may_set_id {
+        leg.links.give_last_id(&mut leg.state, &mut inner);
+    }
+    let was_open = inner.is_in_transaction();
+    let is_as_it_came = command.execution.is_none() && branch.text.is_none();
+    let packets = if is_as_it_came {
+        Ok(None)
+    } else {
+        packets_for(&entry.worker, leg, &mut inner, command, branch).await?.map(Some)
+    };
+    let outcome = match packets {
+        Ok(packets) => {
+            leg.links.note_cursor(command, branch, inner.serial);
+            io.lend(&mut leg.state, &mut inner, packets).await.map(|()| None)
+        }
+        Err(error) => Ok(Some(error)),
+    };
+    let is_lost = was_open && !inner.is_in_transaction();
+    if may_set_id {
+        leg.links.note_last_id(&mut leg.state, &mut inner);
+    }
+    leg.links.put_inner(inner);
+    if let Some(error) = outcome? {
+        answer_here(entry, io, leg, command.kind, &error).await?;
+    }
+    leg.links.away.role.shards().last = place;
+    if is_lost {
+        leg.lose_transaction(entry, ClientError::PartFailed).await?;
+    }
+    Ok(Done::Over)
+}
 
-    /// Runs the command in the backlog, which asks about another one, where that has run.
-    pub(super) async fn run_where(&mut self, place: Place, command: &Command) -> Result<Done, Ending> {
-        let hostgroup = match place {
-            Place::Home => return Ok(Done::Home),
-            Place::Shards => return Ok(self.leg.tell_warnings(command)),
-            Place::Shard(hostgroup) | Place::Behind(hostgroup) => hostgroup,
-        };
-        if command.asks_last_id() {
-            self.leg.learn_last_id_for(self.entry, place).await?;
-        }
-        let mut inner = take_inner(self.entry, self.leg, hostgroup);
-        self.leg.links.give_last_id(&mut self.leg.state, &mut inner);
-        self.io.lend(&mut self.leg.state, &mut inner, Some(command.with_text(None))).await?;
-        self.leg.links.put_inner(inner);
-        Ok(Done::Over)
+/// Runs the command in the backlog, which asks about another one, where that has run.
+pub(super) async fn run_where(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    place: Place,
+    command: &Command,
+) -> Result<Done, Ending> {
+    let hostgroup = match place {
+        Place::Home => return Ok(Done::Home),
+        Place::Shards => return Ok(leg.tell_warnings(command)),
+        Place::Shard(hostgroup) | Place::Behind(hostgroup) => hostgroup,
+    };
+    if command.asks_last_id() {
+        leg.learn_last_id_for(entry, place).await?;
     }
+    let mut inner = take_inner(entry, leg, hostgroup);
+    leg.links.give_last_id(&mut leg.state, &mut inner);
+    io.lend(&mut leg.state, &mut inner, Some(command.with_text(None))).await?;
+    leg.links.put_inner(inner);
+    Ok(Done::Over)
 }
 
 impl Io {

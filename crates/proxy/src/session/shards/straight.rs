@@ -7,37 +7,36 @@ use std::task::Context;
 use command::Command;
 use wire::command::Kind;
 
-use super::Inner;
 use super::facts::{has_one_connection, holds};
-use super::inner::take_inner;
+use super::inner::{Inner, take_inner};
 use crate::ending::Ending;
-use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::commands::{Look, look};
+use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 use crate::state::Pin;
 
-impl Cx<'_> {
-    /// Begins the query that `input` consists of at its shard. Nothing if the shard is not known,
-    /// or if something else is to be done before.
-    pub(in crate::session) fn begin_at_shard(
-        &mut self,
-        cx: &mut Context<'_>,
-        command: Command<'_>,
-        input: &[u8],
-    ) -> Result<Option<Phase>, Ending> {
-        let Some(hostgroup) = known_shard(self.entry, self.leg, command, input) else {
-            return Ok(None);
-        };
-        let mut inner = take_inner(self.entry, self.leg, hostgroup);
-        (self.io.is_behind_file, self.io.is_for_once) = (false, true);
-        let phase = inner.cx(self.io).begin(cx, input);
-        self.leg.links.away.role.shards().runs = Some(inner);
-        phase.map(Some)
-    }
+/// Begins the query that `input` consists of at its shard. Nothing if the shard is not known,
+/// or if something else is to be done before.
+pub(in crate::session) fn begin_at_shard(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    cx: &mut Context<'_>,
+    command: Command<'_>,
+    input: &[u8],
+) -> Result<Option<Phase>, Ending> {
+    let Some(hostgroup) = known_shard(entry, leg, command, input) else {
+        return Ok(None);
+    };
+    let mut inner = take_inner(entry, leg, hostgroup);
+    (io.is_behind_file, io.is_for_once) = (false, true);
+    let phase = inner.cx(io).begin(cx, input);
+    leg.links.away.role.shards().runs = Some(inner);
+    phase.map(Some)
 }
 
 impl Links {

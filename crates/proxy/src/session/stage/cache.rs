@@ -32,6 +32,8 @@ use wire::command::Kind;
 use crate::control::Control;
 use crate::counted::{Ended, note_time};
 use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::session::backlog::skip_command;
 use crate::session::cx::Cx;
 use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
@@ -46,6 +48,7 @@ use crate::session::flight::Flight;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::phase::Phase;
+use crate::session::reply::refuse_here;
 use crate::session::stage::cache::answer::Look;
 use crate::session::stage::cache::asked::{Asked, row};
 use crate::session::stage::cache::fresh::Fresh;
@@ -145,7 +148,7 @@ impl Cx<'_> {
             let waiter = match look_up(&self.entry.worker, &self.leg.state, &asked, since_us) {
                 Look::Hit(rows, bytes) => {
                     begin_hit(self.entry, self.leg, command, decided, (rows, bytes));
-                    self.skip_command().await?;
+                    skip_command(self.entry, self.io, self.leg).await?;
                     let answer = self.entry.worker.cached.written().to_vec();
                     write_to_client(self.entry, self.io, &mut self.leg.state, &answer).await?;
                     self.entry.end_hit(rows);
@@ -175,7 +178,7 @@ impl Cx<'_> {
                     break (asked, None);
                 }
                 None => {
-                    self.refuse_here(kind, &crate::error::ClientError::Interrupted).await?;
+                    refuse_here(self.entry, self.io, self.leg, kind, &ClientError::Interrupted).await?;
                     return Ok(true);
                 }
             }

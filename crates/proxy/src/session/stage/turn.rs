@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use session::users::User;
 use tokio::time::{Instant, sleep};
 use wire::command::Kind;
 
@@ -22,11 +23,11 @@ use crate::session::facts::sharing::take_back;
 use crate::session::facts::shown::show_waiting;
 use crate::session::leg::Leg;
 use crate::session::phase::Phase;
+use crate::session::reply::refuse_here;
 use crate::session::state::SessionState;
 use crate::session::trace::Part;
 use crate::snapshot::Settings;
 use crate::worker::Worker;
-use session::users::User;
 
 /// What a statement waits for before it is sent.
 struct Wait<'a> {
@@ -97,7 +98,7 @@ impl Cx<'_> {
                 Ok(Phase::SettingUp(kind))
             }
             Err(error) => {
-                self.refuse_here(kind, &error).await?;
+                refuse_here(self.entry, self.io, self.leg, kind, &error).await?;
                 Ok(self.next_phase())
             }
         }

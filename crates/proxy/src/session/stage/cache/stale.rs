@@ -5,6 +5,7 @@ use cache::Hit;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::session::backlog::skip_command;
 use crate::session::cx::Cx;
 use crate::session::decided::Decided;
 use crate::session::facts::cache::take_stale;
@@ -33,7 +34,7 @@ impl Cx<'_> {
             return Ok(false);
         };
         begin_hit(self.entry, self.leg, command.command(), decided, (rows, packets.len()));
-        self.skip_command().await?;
+        skip_command(self.entry, self.io, self.leg).await?;
         write_to_client(self.entry, self.io, &mut self.leg.state, &packets).await?;
         self.entry.end_hit(rows);
         Ok(true)

@@ -15,6 +15,7 @@ use crate::limits::ERROR_MESSAGE_BYTES_MAX;
 use crate::session::cx::Cx;
 use crate::session::decided::{Decided, Reply};
 use crate::session::facts::routing::{decide_prepared, judge};
+use crate::session::reply::refuse_here;
 use crate::session::state::SessionState;
 use crate::session::state::prepared::Preparing;
 use crate::worker::Worker;
@@ -42,7 +43,7 @@ impl Cx<'_> {
             && let Reply::Error(error) = &**reply
             && decided.screened.ruling == Ruling::Refused
         {
-            return self.refuse_here(kind, error).await.map(|()| true);
+            return refuse_here(self.entry, self.io, self.leg, kind, error).await.map(|()| true);
         }
         Ok(false)
     }

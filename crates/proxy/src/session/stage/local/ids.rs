@@ -8,6 +8,7 @@ use upstream::{AcquireError, Full};
 use wire::command::Kind;
 
 use crate::ending::Ending;
+use crate::session::backlog::complete_command;
 use crate::session::client::watched;
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
@@ -39,7 +40,7 @@ impl Cx<'_> {
             }
             Look::Ours(Own::Ask(ask)) => self.tell(kind, ask).await,
             Look::Ours(Own::Processes { is_full }) => self.ask_for_sessions(kind, is_full).await,
-            Look::Cut => self.complete_command().await,
+            Look::Cut => complete_command(self.entry, self.io, self.leg).await,
             Look::Ours(Own::Naming) => self.name_threads().await,
             // It has become complete, and is forwarded like any other.
             Look::Plain | Look::Ours(Own::KillOwn(_)) => Ok(()),

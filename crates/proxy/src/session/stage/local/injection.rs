@@ -11,6 +11,7 @@ use wire::command::Kind;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::session::backlog::skip_command;
 use crate::session::cx::Cx;
 use crate::session::decided::Decided;
 use crate::session::facts::endings::told;
@@ -26,7 +27,7 @@ impl Cx<'_> {
         error: &ClientError,
     ) -> Result<(), Ending> {
         begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, kind);
-        let seq = self.skip_command().await?;
+        let seq = skip_command(self.entry, self.io, self.leg).await?;
         self.entry.answered_here(&self.leg.links, error.code());
         Err(told(self.entry, &self.leg.state, error, seq))
     }

@@ -14,6 +14,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::KILL_ANSWER_MAX;
 use crate::mail::Verdict;
+use crate::session::backlog::skip_command;
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::endings::told;
@@ -29,7 +30,7 @@ use crate::statement::kill::What;
 impl Cx<'_> {
     /// Runs a KILL of this client, whose command is in the backlog.
     pub(in crate::session) async fn run_kill(&mut self, kill: Kill) -> Result<(), Ending> {
-        let seq = self.skip_command().await?;
+        let seq = skip_command(self.entry, self.io, self.leg).await?;
         if kill.id == u64::from(self.leg.state.identity.connection_id) {
             return kill_self(self.entry, self.io, &mut self.leg.state, &mut self.leg.links, kill.what, seq)
                 .await;

@@ -18,6 +18,7 @@ use crate::session::entry::BookEntry;
 use crate::session::facts::asking::{ask_server, packet_of};
 use crate::session::facts::kills::kill_by_parameter;
 use crate::session::io::Io;
+use crate::session::reply::refuse_here;
 use crate::session::stage::local::kill::kill_other;
 use crate::session::state::SessionState;
 use crate::statement::Kill;
@@ -39,7 +40,7 @@ impl Cx<'_> {
         let question = (packet_of(&self.leg.state, &[b"SELECT @", name].concat()), Answer::Result);
         let replies = match ask_server(self.entry, self.leg, &[question]).await? {
             Ok(replies) => replies,
-            Err(error) => return self.refuse_here(kind, &error).await,
+            Err(error) => return refuse_here(self.entry, self.io, self.leg, kind, &error).await,
         };
         let value = replies.first().and_then(|reply| reply.only_cells().next()?);
         let id = value.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());

@@ -15,6 +15,7 @@ use crate::limits::{SESSIONS_LISTED_MAX, SESSIONS_WAIT_MAX};
 use crate::session::cx::Cx;
 use crate::session::facts::orders::while_waiting;
 use crate::session::flight::Flight;
+use crate::session::reply::refuse_here;
 use crate::statement::Own;
 use crate::worker::Worker;
 
@@ -35,7 +36,7 @@ impl Cx<'_> {
         )
         .await?;
         let Some(sessions) = sessions else {
-            return self.refuse_here(kind, &ClientError::Interrupted).await;
+            return refuse_here(self.entry, self.io, self.leg, kind, &ClientError::Interrupted).await;
         };
         let user = String::from_utf8_lossy(&self.leg.state.identity.account.user.name).into_owned();
         let absent = Absent::new(sessions, self.leg.state.identity.connection_id, user, is_full);

@@ -15,17 +15,18 @@ use crate::error::ClientError;
 use crate::fresh::{Wanted, must_see};
 use crate::routing::Circumstances;
 use crate::routing::explain::explain;
+use crate::session::backlog::skip_command;
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::answers::peek;
 use crate::session::facts::causal::explain_writes;
-use crate::session::facts::places::asked;
-use crate::session::facts::places::circumstances;
+use crate::session::facts::places::{asked, circumstances};
 use crate::session::facts::replies::write_to_client;
 use crate::session::facts::shown::begin_own;
 use crate::session::internal::internals;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
+use crate::session::reply::{answer_here, refuse_here};
 use crate::session::state::SessionState;
 use crate::statement::Ask;
 
@@ -73,11 +74,16 @@ impl Cx<'_> {
         let name: [&str; 1];
         let (columns, rows) = match told {
             Told::Done => {
-                return self
-                    .answer_here(kind, &ok(self.leg.state.identity.capabilities, self.leg.state.status))
-                    .await;
+                return answer_here(
+                    self.entry,
+                    self.io,
+                    self.leg,
+                    kind,
+                    &ok(self.leg.state.identity.capabilities, self.leg.state.status),
+                )
+                .await;
             }
-            Told::Refused(error) => return self.refuse_here(kind, &error).await,
+            Told::Refused(error) => return refuse_here(self.entry, self.io, self.leg, kind, &error).await,
             Told::Rows(rows) => (&Explanation::COLUMNS[..], rows.into_iter().map(Vec::from).collect()),
             Told::Json(column, json) => {
                 name = [column];
@@ -85,7 +91,7 @@ impl Cx<'_> {
             }
         };
         begin_own(self.entry, self.io, &mut self.leg.state, &mut self.leg.flight, kind);
-        let seq = self.skip_command().await?;
+        let seq = skip_command(self.entry, self.io, self.leg).await?;
         let packets = result(seq, columns, rows, self.leg.state.status, self.leg.state.identity.capabilities);
         write_to_client(self.entry, self.io, &mut self.leg.state, &packets).await?;
         self.entry.answered_here(&self.leg.links, 0);

@@ -1,0 +1,144 @@
+//! A command of a session that has shards: whether it runs at home, and what its client hears.
+
+use wire::command::Kind;
+
+use crate::ending::Ending;
+use crate::session::backlog::{complete_front, skip_command};
+use crate::session::entry::BookEntry;
+use crate::session::facts::replies::write_to_client;
+use crate::session::facts::shown::begin_own;
+use crate::session::io::Io;
+use crate::session::leg::Leg;
+use crate::session::links::Links;
+use crate::session::phase::Phase;
+use crate::session::reply::{answer_here, refuse_here};
+use crate::session::shards::command::Command;
+use crate::session::shards::done::Done;
+use crate::session::shards::execute::statement_at_shards;
+use crate::session::shards::facts::too_long;
+use crate::session::shards::planned::run_command;
+use crate::session::shards::prepared::names_one;
+use crate::session::shards::role::{Place, Role};
+use crate::session::shards::transaction::{is_about_transaction, roll_back_at_shards};
+use crate::session::state::{Past, SessionState};
+
+/// Finds out where the command in the backlog goes, and has it run there.
+pub(in crate::session) async fn at_shards(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    kind: Kind,
+) -> Result<Phase, Ending> {
+    entry.control.set_busy();
+    if !entry.worker.has_shards() && !leg.links.away.role.has_transaction() {
+        // There are no sharded tables any more.
+        leave_shards(entry, &leg.state, &mut leg.links).await?;
+        return Ok(Phase::Reading);
+    }
+    if leg.state.past.replace(Past::ROLLED_BACK, false) {
+        // Home was rolled back. What is open there now came behind that.
+        roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
+    }
+    if ::command::is_about_transactions(kind) {
+        leg.heed_lost_shards(entry).await?;
+        if leg.state.transaction.rolled_back.is_some() {
+            // The client is told so: it has lost what it did at shards, too.
+            roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
+            if matches!(kind, Kind::ResetConnection | Kind::ChangeUser) {
+                leave_shards(entry, &leg.state, &mut leg.links).await?;
+            }
+            return Ok(leg.links.stay_home(kind));
+        }
+    }
+    if matches!(kind, Kind::Query | Kind::StmtPrepare) {
+        complete_front(entry, io, leg).await?;
+    }
+    if leg.is_ours(entry, io.command(leg.state.identity.capabilities)) {
+        return Ok(leg.links.stay_home(kind));
+    }
+    let done = match kind {
+        Kind::Query => query_at_shards(entry, io, leg).await,
+        Kind::StmtPrepare => {
+            let text = io.whole_front().and_then(|payload| payload.get(1..)).map(<[u8]>::to_vec);
+            leg.prepare_at_shards(entry, text).await
+        }
+        Kind::FieldList => {
+            complete_front(entry, io, leg).await?;
+            let payload = io.whole_front().map(<[u8]>::to_vec).unwrap_or_default();
+            leg.list_fields(entry, &payload).await
+        }
+        kind if names_one(kind) => statement_at_shards(entry, io, leg, kind).await,
+        Kind::ResetConnection | Kind::ChangeUser | Kind::Quit => {
+            leave_shards(entry, &leg.state, &mut leg.links).await?;
+            Ok(Done::Home)
+        }
+        _ => Ok(Done::Home),
+    }?;
+    let phase = follow_up_at_shards(entry, io, leg, kind, done).await?;
+    if leg.state.past.replace(Past::ROLLED_BACK, false) {
+        leg.roll_back_everywhere(entry).await?;
+        leg.state.transaction.rolled_back = None;
+    }
+    Ok(phase)
+}
+
+/// Tells the client what has come of the command in the backlog, unless it has heard that.
+async fn follow_up_at_shards(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    kind: Kind,
+    done: Done,
+) -> Result<Phase, Ending> {
+    match done {
+        Done::Home => return Ok(leg.links.stay_home(kind)),
+        Done::Outdated => return Ok(Phase::Sharded(kind)),
+        Done::Over => {}
+        Done::Skipped => drop(skip_command(entry, io, leg).await?),
+        Done::Refused(error) => {
+            leg.links.away.role.shards().last = Place::Home;
+            // Of a transaction that was lost at a question about the statement, the client
+            // hears first.
+            let lost = leg.state.transaction.rolled_back.take();
+            refuse_here(entry, io, leg, kind, lost.as_deref().unwrap_or(&error)).await?;
+        }
+        Done::Answered(payload) => answer_here(entry, io, leg, kind, &payload).await?,
+        Done::Told(packets) => {
+            begin_own(entry, io, &mut leg.state, &mut leg.flight, kind);
+            skip_command(entry, io, leg).await?;
+            write_to_client(entry, io, &mut leg.state, &packets).await?;
+            entry.answered_here(&leg.links, 0);
+        }
+    }
+    Ok(Phase::Over)
+}
+
+async fn query_at_shards(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<Done, Ending> {
+    let command = io.command(leg.state.identity.capabilities).filter(::command::Command::is_whole);
+    let Some((payload, text)) = command.map(|all| (all.payload().to_vec(), all.text().to_vec())) else {
+        return Ok(Done::Refused(too_long()));
+    };
+    let what = entry.worker.routing.borrow_mut().look(&text, leg.state.reading());
+    if is_about_transaction(what) {
+        return leg.change_transaction(entry, what, &text).await;
+    }
+    run_command(entry, io, leg, Command::query(payload, text, what)).await
+}
+
+/// Ends what the session has at shards.
+async fn leave_shards(entry: &BookEntry, state: &SessionState, links: &mut Links) -> Result<(), Ending> {
+    if links.away.role.0.is_some() {
+        roll_back_at_shards(entry, state, links).await?;
+    }
+    links.away.role = Role::default();
+    Ok(())
+}
+
+impl Links {
+    /// The command in the backlog runs in the outer session.
+    fn stay_home(&mut self, kind: Kind) -> Phase {
+        let shards = self.away.role.shards();
+        (shards.stays_home, shards.last) = (true, shards.last.behind(kind));
+        Phase::Reading
+    }
+}

@@ -1,0 +1,104 @@
+//! Having a command run where its plan says.
+
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::session::entry::BookEntry;
+use crate::session::io::Io;
+use crate::session::leg::Leg;
+use crate::session::shards::command::Command;
+use crate::session::shards::done::Done;
+use crate::session::shards::facts::{may_write, note_written_at_home};
+use crate::session::shards::limited::run_limited;
+use crate::session::shards::load::run_load;
+use crate::session::shards::lost::was_rolled_back;
+use crate::session::shards::many::run_many;
+use crate::session::shards::one::{run_one, run_where};
+use crate::session::shards::role::Place;
+use crate::session::shards::scattered::Scattered;
+use crate::session::shards::way::Way;
+
+/// Runs a command, which the backlog begins with, where its statement goes. It is planned again
+/// if its tables are defined in between.
+pub(super) async fn run_command(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    mut command: Command,
+) -> Result<Done, Ending> {
+    loop {
+        match run_planned(entry, io, leg, &mut command).await? {
+            Done::Outdated => {}
+            done => return Ok(done),
+        }
+    }
+}
+
+async fn run_planned(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    command: &mut Command,
+) -> Result<Done, Ending> {
+    if leg.leave_old_layout(entry).await? {
+        // There the client hears that its transaction is over.
+        return Ok(Done::Home);
+    }
+    let way = leg.way_of(entry, command).await?;
+    if way.enters_shards() {
+        // They do not come into a transaction that an error has ended at home.
+        was_rolled_back(entry, leg).await?;
+        if leg.state.transaction.rolled_back.is_some() {
+            return Ok(Done::Home);
+        }
+    }
+    match way {
+        Way::Home => leg.run_at_home(entry, command).await,
+        Way::At(place) => run_where(entry, io, leg, place, command).await,
+        Way::One { branch, is_single }
+            if branch.text.is_none()
+                && !command.defines()
+                && entry.worker.names_at(branch.hostgroup).is_empty() =>
+        {
+            run_one(entry, io, leg, command, &branch, is_single).await
+        }
+        Way::One { branch, is_single } => {
+            command.close_cursor();
+            let one = Scattered { is_single, ..vec![branch].into() };
+            run_many(entry, io, leg, command, one).await
+        }
+        Way::Many(scattered) => {
+            command.close_cursor();
+            run_many(entry, io, leg, command, *scattered).await
+        }
+        Way::Limited(limited, tables) => {
+            command.close_cursor();
+            run_limited(entry, io, leg, command, &limited, tables).await
+        }
+        Way::Load(load, tables) => run_load(entry, io, leg, command, &load, tables).await,
+        Way::NeedsIds(_) => {
+            let error = ClientError::not_sharded("a statement", "it needs ids again");
+            Ok(Done::Refused(error))
+        }
+        Way::Refused(error) => Ok(Done::Refused(error)),
+    }
+}
+
+impl Leg {
+    /// The command in the backlog runs at home: what shards and the next statements are to know of
+    /// it.
+    pub(super) async fn run_at_home(&mut self, entry: &BookEntry, command: &Command) -> Result<Done, Ending> {
+        if command.needs_last_id() {
+            self.learn_last_id(entry).await?;
+        }
+        if let Some(error) = self.leave_transaction(entry, command).await? {
+            return Ok(Done::Answered(error));
+        }
+        if command.writes() {
+            if let Err(error) = may_write(&entry.worker, &self.state, &mut self.links, Place::Home) {
+                return Ok(Done::Refused(error));
+            }
+            note_written_at_home(&self.state, &mut self.links);
+        }
+        Ok(Done::Home)
+    }
+}

@@ -1,0 +1,91 @@
+//! Where a prepared statement is prepared at shards: for each text of a branch, in each leg that
+//! executes it.
+
+use planner::plan::Branch;
+use wire::command::Kind;
+use wire::frame;
+
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::session::leg::Leg;
+use crate::session::shards::command::Command;
+use crate::session::shards::facts::{as_prepared, payload_of};
+use crate::session::shards::inner::{Inner, take_inner_of};
+use crate::session::shards::prepared::{Site, Statement, prepared, renumber};
+use crate::session::shards::transaction::error_of;
+use crate::worker::Worker;
+
+/// Closes what was prepared for these branches of one execution: later ones have other texts.
+pub(super) async fn close_sites(leg: &mut Leg, command: &Command, branches: &[Branch]) -> Result<(), Ending> {
+    let Some((id, _)) = command.execution else { return Ok(()) };
+    let Some(statement) = leg.links.away.role.shards().statements.get(id) else { return Ok(()) };
+    let is_of_branch = |site: &mut Site| branches.iter().any(|branch| branch.text == site.text);
+    let closed: Vec<Site> = statement.sites.extract_if(.., is_of_branch).collect();
+    for site in closed {
+        close_site(leg, &site).await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn close_site(leg: &mut Leg, site: &Site) -> Result<(), Ending> {
+    let Some(mut inner) = take_inner_of(leg, site.inner) else { return Ok(()) };
+    inner.ask_packet(closing(site.id)).await?;
+    leg.links.put_inner(inner);
+    Ok(())
+}
+
+/// The packets of a command for an inner session, in which the statement is prepared before if
+/// need be. The payload of the error if that is refused.
+pub(super) async fn packets_for(
+    worker: &Worker,
+    leg: &mut Leg,
+    inner: &mut Inner,
+    command: &Command,
+    branch: &Branch,
+) -> Result<Result<Vec<u8>, Vec<u8>>, Ending> {
+    let text = branch.text.as_deref();
+    let Some((id, _)) = command.execution else { return Ok(Ok(command.with_text(text))) };
+    let caps = leg.state.identity.capabilities;
+    let modes = inner.leg.state.modes();
+    let known = |statement: &mut Statement| statement.take_stale(inner.serial, modes);
+    let stale = leg.links.away.role.shards().statements.get(id).map(known);
+    for site in stale.into_iter().flatten() {
+        inner.ask_packet(closing(site.id)).await?;
+    }
+    let known = |statement: &mut Statement| statement.site(inner.serial, text);
+    let known_as = if let Some(known_as) = leg.links.away.role.shards().statements.get(id).and_then(known) {
+        known_as
+    } else {
+        let reply = prepare(inner, text.unwrap_or(&command.text)).await?;
+        if let Some(error) = error_of(&as_prepared(worker, &leg.state, &reply, inner.hostgroup, 0)) {
+            return Ok(Err(error));
+        }
+        prepared(&reply).unwrap_or_default().0
+    };
+    let Some(statement) = leg.links.away.role.shards().statements.get(id) else {
+        return Ok(Ok(Vec::new()));
+    };
+    if statement.site(inner.serial, text).is_none() {
+        let text = branch.text.clone();
+        statement.sites.push(Site { inner: inner.serial, text, id: known_as, modes });
+    }
+    let Some(packets) = command.executing(known_as, statement, branch, caps) else {
+        let error = ClientError::not_sharded("a value sent in parts", "its row is one of several");
+        return Ok(Err(payload_of(&leg.state, &error)));
+    };
+    for mut part in statement.parts.clone() {
+        renumber(&mut part, known_as);
+        inner.ask_packet(frame::command(&part)).await?;
+    }
+    Ok(Ok(packets))
+}
+
+/// The packet that closes a statement with this number.
+fn closing(id: u32) -> Vec<u8> {
+    frame::command(&[&[Kind::StmtClose as u8][..], &id.to_le_bytes()].concat())
+}
+
+/// Has an inner session prepare a statement. The reply, as packets.
+pub(super) async fn prepare(inner: &mut Inner, text: &[u8]) -> Result<Vec<u8>, Ending> {
+    inner.ask_packet(frame::command(&[&[Kind::StmtPrepare as u8], text].concat())).await
+}
