@@ -83,7 +83,7 @@ pub(super) async fn skip_command(entry: &BookEntry, io: &mut Io, leg: &mut Leg) 
     let mut scanner = MessageScanner::new(0);
     poll_fn(|cx| poll_skip(entry, io, &mut leg.state, &mut leg.links, cx, &mut scanner)).await?;
     if let Some(flight) = leg.flight.as_mut() {
-        (flight.paused, flight.absent) = (None, None);
+        flight.leave_way();
     }
     entry.control.set_busy();
     Ok(scanner.next_seq())

@@ -151,6 +151,12 @@ impl InFlight {
         (self.proposed, self.taps) = (None, Taps::NONE);
     }
 
+    /// The command does not take the way that was begun for it. What was decided and kept for it is
+    /// none of the next one's.
+    pub(super) fn leave_way(&mut self) {
+        (self.decided, self.paused, self.absent) = (None, None, None);
+    }
+
     /// Whether nothing is left to be done for the command.
     const fn is_over(&self) -> bool {
         self.decided.is_none() && self.paused.is_none() && self.absent.is_none() && self.front.is_empty()

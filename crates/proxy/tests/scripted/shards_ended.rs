@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use config::{QueryRule, ServerStatus};
+use config::{Config, QueryRule, ServerStatus};
 use shard::placement::{Function, Level, Modulo, Sign};
 use shard::{Draft, Layout, Node, Table};
 use wire::command::Kind;
 use wire::{Capabilities, StatusFlags};
 
 use super::shards_lost::{Fault, World, config, ok, rolled_back, scene, scene_of};
-use super::support::{Client, log_in, play, rule, settle};
+use super::support::{Client, database, log_in, log_in_as, options, play, rule, settle};
 
 async fn refused(client: &mut Client, sql: &str, code: u16) -> String {
     client.send_query(sql).await;
@@ -280,5 +280,30 @@ fn c05_a_reset_session_has_autocommit_again() {
         world.take();
         ok(&mut client, &["INSERT INTO t (id) VALUES (4)"]).await;
         assert_eq!(world.take(), ["a: INSERT INTO t (id) VALUES (4)"]);
+    });
+}
+
+/// Sharded tables come with a configuration while a query waits in line: where it would have gone
+/// is nothing to the next one.
+#[test]
+fn c06_a_query_that_is_refused_after_its_wait_leaves_nothing_to_the_next_one() {
+    play(async || {
+        let mut config = config();
+        config.variables.multiplexing = true;
+        config.servers[0].max_connections = 1;
+        config.servers.push(config::Server { hostgroup_id: 3, ..database("c") });
+        let away = QueryRule { destination_hostgroup: Some(3), apply: true, ..rule(1, "DO 9") };
+        config.query_rules = vec![away].into();
+        let (stage, world, mut holder) = scene_of(Config { shards: None, ..config.clone() }).await;
+        ok(&mut holder, &["BEGIN"]).await;
+        let mut client = log_in_as(&stage, &options().schema("db")).await;
+        client.send_query("SELECT COUNT(DISTINCT v) FROM t").await;
+        settle().await;
+        stage.apply(config).unwrap();
+        ok(&mut holder, &["COMMIT"]).await;
+        client.expect_err(1235).await;
+        world.take();
+        ok(&mut client, &["DO 9"]).await;
+        assert_eq!(world.take(), ["c: DO 9"]);
     });
 }

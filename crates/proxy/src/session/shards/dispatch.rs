@@ -90,6 +90,10 @@ async fn follow_up_at_shards(
     kind: Kind,
     done: Done,
 ) -> Result<Phase, Ending> {
+    if let Some(flight) = leg.flight.as_mut().filter(|_| !matches!(done, Done::Home)) {
+        // It may have waited for a connection when there were no shards.
+        flight.leave_way();
+    }
     match done {
         Done::Home => return Ok(leg.links.stay_home(kind)),
         Done::Outdated => return Ok(Phase::Sharded(kind)),
