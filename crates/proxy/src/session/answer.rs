@@ -143,13 +143,12 @@ impl Cx<'_> {
             };
             let Some(read) = read else { continue };
             let mut at = At {
-                control: &self.entry.control,
                 backend,
                 state: &mut self.leg.state,
                 flight: &mut self.leg.flight,
                 pipelined: &mut self.leg.links.pipelined,
             };
-            match at.pass((&self.entry.worker, self.io), cx, &read) {
+            match at.pass((self.entry, self.io), cx, &read) {
                 Ok(None) => {}
                 Ok(Some(event)) => return Poll::Ready(Ok(event)),
                 Err(wrong) => {

@@ -27,6 +27,7 @@ use wire::reply::{End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::again::{may_be_hidden, refused};
+use super::entry::BookEntry;
 use super::facts::cache::forget_before;
 use super::flight::Flight;
 use super::hidden::Refused;
@@ -34,33 +35,30 @@ use super::io::Io;
 use super::pipelined::{Pipelined, work_at};
 use super::state::settle::{RanAt, Settled};
 use super::state::{Past, SessionState};
-use crate::control::Control;
 use crate::counted::answered;
 use crate::counts::Counter;
-use crate::worker::Worker;
 
 /// Keeps a reply from being stored that has come over a connection whose server gives sessions
 /// what no kept answer may have. If that is not known the session is to ask.
-fn judge_defaults(worker: &Worker, control: &Control, backend: &Backend, taps: &mut Taps) {
-    if !worker.settings().judge_tables {
+fn judge_defaults(entry: &BookEntry, backend: &Backend, taps: &mut Taps) {
+    if !entry.worker.settings().judge_tables {
         return;
     }
-    let refusal = match backend.connection().defaults().keep_answers(worker.now()) {
+    let refusal = match backend.connection().defaults().keep_answers(entry.worker.now()) {
         Some(true) => return,
         Some(false) => NotStored::Defaults,
         None => {
             let hostgroup = backend.server().hostgroup();
-            worker.cached.want(control.id(), hostgroup, std::iter::empty());
+            entry.worker.cached.want(entry.control.id(), hostgroup, std::iter::empty());
             NotStored::UnknownDefaults
         }
     };
     taps.refuse_fill(refusal);
 }
 
-/// The parts of a session that a reply on its way concerns.
+/// The connection that a reply comes over, and what it concerns of its session.
 #[derive(Debug)]
 pub(super) struct At<'a> {
-    pub(super) control: &'a Control,
     pub(super) backend: &'a mut Backend,
     pub(super) state: &'a mut SessionState,
     pub(super) flight: &'a mut Flight,
@@ -104,35 +102,38 @@ impl At<'_> {
     /// than to read on.
     pub(super) fn pass(
         &mut self,
-        (worker, io): (&Worker, &mut Io),
+        (entry, io): (&BookEntry, &mut Io),
         cx: &mut Context<'_>,
         read: &[u8],
     ) -> Result<Option<Event>, Wrong> {
-        let input = self.behind_setup(worker, read).ok_or(Wrong::Setup)?;
+        let input = self.behind_setup(entry, read).ok_or(Wrong::Setup)?;
         if input.is_empty() {
             return Ok(None);
         }
         // Where the client is, before it gets anything of this.
         let before = self.backend.connection().progress();
-        let part = self.listen(worker, before, input).map_err(|error| Wrong::Nonsense(error, before))?;
-        if let Some(rate) = worker.rate_to_client() {
+        let part = self.listen(entry, before, input).map_err(|error| Wrong::Nonsense(error, before))?;
+        if let Some(rate) = entry.worker.rate_to_client() {
             io.throttle.get_or_insert_default().note(Instant::now(), part.bytes.len(), rate);
         }
         if part.event == Event::LocalInfile && !self.may_ask_for_file() {
             return Err(Wrong::File(before));
         }
         let is_all = self.keeps_behind(&part, input);
-        if let Some(refused) = self.marred(&part).or_else(|| self.refused(&part)) {
+        if let Some(refused) = self.marred(&part).or_else(|| self.refused(entry, &part)) {
             self.flight.begin().refused = Some(refused);
             return Ok(Some(part.event));
         }
-        self.tell_end(worker, &part);
-        let output = self.rewrite(worker, &part, before.is_between_packets);
+        if let Some((outcome, bytes)) = part.untold {
+            // Those who count have not been told of it before.
+            answered(&entry.worker, &entry.control, outcome, bytes);
+        }
+        let output = self.rewrite(entry, &part, before.is_between_packets);
         if let Event::Done(Outcome { end: End::Err { .. }, .. }) = part.event {
             self.state.note_failed(part.is_whole.then_some(&*output));
         }
         if self.state.past.contains(Past::UNWATCHED) {
-            self.end_unwatched(worker, part.event);
+            self.end_unwatched(entry, part.event);
         }
         if !self.withholds_end(&part, &output) {
             io.send(cx, &output).map_err(|_| Wrong::ClientLeft)?;
@@ -163,32 +164,32 @@ impl At<'_> {
     }
 
     /// Shows a segment to the taps that few replies have; `read` ends with it.
-    fn show(&mut self, worker: &Worker, segment: &Segment<'_>, read: &[u8]) {
-        self.collect(worker, segment.event, read);
+    fn show(&mut self, entry: &BookEntry, segment: &Segment<'_>, read: &[u8]) {
+        self.collect(entry, segment.event, read);
         if let Some(flight) = self.flight.as_mut() {
             if matches!(segment.event, Event::Done(_)) && flight.taps.fill().is_some() {
-                judge_defaults(worker, self.control, self.backend, &mut flight.taps);
+                judge_defaults(entry, self.backend, &mut flight.taps);
             }
             let server = &self.backend.server().endpoint().endpoint;
-            flight.taps.look(worker, segment, server);
+            flight.taps.look(&*entry.worker, segment, server);
         }
-        self.note_definitions(segment.bytes);
+        self.note_definitions(entry, segment.bytes);
     }
 
     /// The bytes of a part as the client gets them.
     #[inline]
-    fn rewrite<'a>(&mut self, worker: &Worker, part: &Part<'a>, between_packets: bool) -> Cow<'a, [u8]> {
+    fn rewrite<'a>(&mut self, entry: &BookEntry, part: &Part<'a>, between_packets: bool) -> Cow<'a, [u8]> {
         let is_end = matches!(part.event, Event::Done(_));
         if self.is_plain() && !is_end {
             return part.bytes.into();
         }
         let mut told = self.without_trackers(part);
         if let Event::Done(outcome) = part.event {
-            told = self.rewrite_end(outcome, told, between_packets);
+            told = self.rewrite_end(entry, outcome, told, between_packets);
         }
         let Some(flight) = self.flight.as_mut().filter(|flight| !flight.taps.is_empty()) else { return told };
         let server = &self.backend.server().endpoint().endpoint;
-        let rewritten = flight.taps.rewrite(&told, worker, server);
+        let rewritten = flight.taps.rewrite(&told, &*entry.worker, server);
         rewritten.map_or(told, Cow::from)
     }
 
@@ -205,13 +206,16 @@ impl At<'_> {
     #[inline]
     fn rewrite_end<'a>(
         &mut self,
+        entry: &BookEntry,
         outcome: Outcome,
         told: Cow<'a, [u8]>,
         between_packets: bool,
     ) -> Cow<'a, [u8]> {
         match outcome.end {
             End::Ok { .. } if self.state.transaction.tracked.is_some() => self.with_transaction(told),
-            End::Err { code } => self.in_other_words(code, &told, between_packets).map_or(told, Cow::from),
+            End::Err { code } => {
+                self.in_other_words(entry, code, &told, between_packets).map_or(told, Cow::from)
+            }
             _ => told,
         }
     }
@@ -234,7 +238,13 @@ impl At<'_> {
 
     /// Packets that end with an error of this number, if the client gets it in other words.
     #[cold]
-    fn in_other_words(&mut self, code: u16, packets: &[u8], between_packets: bool) -> Option<Vec<u8>> {
+    fn in_other_words(
+        &mut self,
+        entry: &BookEntry,
+        code: u16,
+        packets: &[u8],
+        between_packets: bool,
+    ) -> Option<Vec<u8>> {
         match code {
             NO_SUCH_THREAD => errors::of_unknown_session(packets),
             NO_OPEN_CURSOR => {
@@ -244,7 +254,7 @@ impl At<'_> {
                 self.state.set_retold(told.is_some() && self.pipelined.is_empty());
                 told
             }
-            INTERRUPTED if self.control.is_overdue() && between_packets => {
+            INTERRUPTED if entry.control.is_overdue() && between_packets => {
                 errors::timed_out(packets, self.state.identity.capabilities)
             }
             _ => None,
@@ -252,7 +262,7 @@ impl At<'_> {
     }
 
     /// Strips the replies to setup commands off `input`; nothing if the server has refused one.
-    pub(super) fn behind_setup<'i>(&mut self, worker: &Worker, input: &'i [u8]) -> Option<&'i [u8]> {
+    pub(super) fn behind_setup<'i>(&mut self, entry: &BookEntry, input: &'i [u8]) -> Option<&'i [u8]> {
         match self.backend.connection_mut().read_setup(input) {
             Ok((read, told)) => {
                 if let Some(status) = told {
@@ -262,7 +272,7 @@ impl At<'_> {
                 input.get(read..)
             }
             Err(refused) => {
-                worker.upstream.accepted.clear();
+                entry.worker.upstream.accepted.clear();
                 self.flight.begin().refusal = Some(refused);
                 None
             }
@@ -274,13 +284,13 @@ impl At<'_> {
     #[inline]
     pub(super) fn listen<'i>(
         &mut self,
-        worker: &Worker,
+        entry: &BookEntry,
         before: Progress,
         input: &'i [u8],
     ) -> Result<Part<'i>, Crossed> {
         let mut begins_with_packet = before.is_between_packets;
         let begins_answer = begins_with_packet && before.next_seq == 1;
-        let runs = (self.control.running.kind(), self.control.running.bytes());
+        let runs = (entry.control.running.kind(), entry.control.running.bytes());
         // Alone: nothing in front of it belongs to another command.
         let (mut read, mut is_alone, mut untold) = (0, true, None);
         let event = loop {
@@ -289,22 +299,22 @@ impl At<'_> {
             let Segment { owner, bytes: scanned, event } = segment;
             debug_assert_eq!(owner, Owner::Client, "another owner's reply");
             read += scanned.len();
-            self.control.running.add_answered(scanned.len());
+            entry.control.running.add_answered(scanned.len());
             if !self.is_plain() {
-                self.show(worker, &segment, input.get(..read).unwrap_or(input));
+                self.show(entry, &segment, input.get(..read).unwrap_or(input));
             }
             match event {
                 Event::Done(outcome) => {
-                    self.note_statements(outcome);
+                    self.note_statements(entry, outcome);
                     let end = (outcome, begins_with_packet.then_some(scanned));
                     if self.pipelined.is_empty()
                         && (may_be_hidden(outcome, runs.0) || self.is_untold(outcome))
                     {
                         untold = Some(end);
                     } else {
-                        answered(worker, self.control, outcome, end.1);
+                        answered(&entry.worker, &entry.control, outcome, end.1);
                     }
-                    if read == input.len() || !self.go_on(outcome) {
+                    if read == input.len() || !self.go_on(entry, outcome) {
                         break event;
                     }
                     (begins_with_packet, is_alone) = (true, false);
@@ -340,35 +350,27 @@ impl At<'_> {
 
     /// What is to be done if the server has refused the statement, and it may be said again.
     #[inline]
-    pub(super) fn refused(&self, part: &Part<'_>) -> Option<Box<Refused>> {
+    pub(super) fn refused(&self, entry: &BookEntry, part: &Part<'_>) -> Option<Box<Refused>> {
         let caps = self.state.identity.capabilities;
         let may_be = part.is_whole && !self.flight.taps.compares();
-        may_be.then(|| refused(self.state, self.control, caps, part)).flatten()
-    }
-
-    /// Tells those who count of an end that they were not told of.
-    #[inline]
-    pub(super) fn tell_end(&self, worker: &Worker, part: &Part<'_>) {
-        if let Some((outcome, bytes)) = part.untold {
-            answered(worker, self.control, outcome, bytes);
-        }
+        may_be.then(|| refused(self.state, &entry.control, caps, part)).flatten()
     }
 
     /// The server works at the next command that was sent, if there is one.
-    fn go_on(&mut self, outcome: Outcome) -> bool {
+    fn go_on(&mut self, entry: &BookEntry, outcome: Outcome) -> bool {
         let Some(next) = self.pipelined.pop() else { return false };
         let link = self.backend.connection_mut();
         settle(self.state, self.flight, outcome, Some(link));
-        work_at(self.control, self.state, &next);
+        work_at(&entry.control, self.state, &next);
         true
     }
 
     /// Takes note of what a server says of columns, for a client that keeps that.
-    fn note_definitions(&mut self, bytes: &[u8]) {
+    fn note_definitions(&mut self, entry: &BookEntry, bytes: &[u8]) {
         if self.flight.taps.keeps_definitions()
             && let Some(registry) = &mut self.state.prepared
         {
-            match self.control.running.kind() {
+            match entry.control.running.kind() {
                 Some(Kind::StmtPrepare) => registry.hear(bytes),
                 Some(Kind::StmtExecute) => registry.hear_execution(bytes),
                 _ => {}
@@ -378,7 +380,7 @@ impl At<'_> {
 
     /// Takes note of what a server has said of a statement, if that is what it was asked for, or
     /// has changed of one.
-    fn note_statements(&mut self, outcome: Outcome) {
+    fn note_statements(&mut self, entry: &BookEntry, outcome: Outcome) {
         let has_changed =
             outcome.status().is_some_and(|status| status.contains(StatusFlags::METADATA_CHANGED));
         if has_changed {
@@ -386,14 +388,14 @@ impl At<'_> {
         }
         let looked_at = has_changed || self.flight.taps.has_columns();
         if looked_at || self.state.identity.keeps_definitions() {
-            self.note_columns(looked_at, !self.is_untold(outcome));
+            self.note_columns(entry, looked_at, !self.is_untold(outcome));
         }
-        if self.control.running.kind() == Some(Kind::StmtPrepare)
+        if entry.control.running.kind() == Some(Kind::StmtPrepare)
             && let Some(registry) = &mut self.state.prepared
         {
             let prepared = self.backend.connection().last_reply().and_then(ReplyScanner::prepared);
             if let Some(prepared) = &prepared {
-                self.control.running.set_statement(prepared.id);
+                entry.control.running.set_statement(prepared.id);
             }
             let link = self.backend.connection_mut();
             let known = registry.answered(self.state.here, link.state_mut(), prepared);
@@ -406,8 +408,8 @@ impl At<'_> {
     /// Takes note of the columns of the execution that was answered. Where they are `looked_at`
     /// they may be others than before. The client knows them now, if it `is_told`: a connection
     /// where the statement has the ones that it does not know has it told of them.
-    fn note_columns(&mut self, looked_at: bool, is_told: bool) {
-        let running = &self.control.running;
+    fn note_columns(&mut self, entry: &BookEntry, looked_at: bool, is_told: bool) {
+        let running = &entry.control.running;
         let Some(registry) = &mut self.state.prepared else { return };
         if running.kind() != Some(Kind::StmtExecute) {
             return;
@@ -426,9 +428,18 @@ impl At<'_> {
         }
     }
 
+    /// The client is about to get a part of a reply, with `event` behind it. The command may have
+    /// been a write, and the cache was not told of it.
+    #[cold]
+    pub(super) fn end_unwatched(&mut self, entry: &BookEntry, event: Event) {
+        let is_over = matches!(event, Event::Done(_)) && self.pipelined.is_empty();
+        self.state.past.set(Past::UNWATCHED, !is_over);
+        forget_before(&entry.worker.shared.cache);
+    }
+
     /// Takes note of the transaction that a packet tells, if anybody wants to know: one behind
     /// which a scan of `read` has stopped.
-    fn collect(&mut self, worker: &Worker, event: Event, read: &[u8]) {
+    fn collect(&mut self, entry: &BookEntry, event: Event, read: &[u8]) {
         let Some(gtids) = &mut self.state.gtids else { return };
         let is_told = match event {
             Event::Changed => true,
@@ -445,7 +456,7 @@ impl At<'_> {
         };
         let is_untold = len.is_some_and(untold::has_no_room)
             || matches!(event, Event::Done(outcome) if may_hide(outcome))
-                && worker.settings().is_writer(self.state.here);
+                && entry.worker.settings().is_writer(self.state.here);
         if is_untold && self.state.identity.tracking().by_default {
             gtids.untold.get_or_insert_default();
         }
@@ -457,10 +468,10 @@ impl At<'_> {
         }
         if let Some(gtid) = told.and_then(|(told, _)| told.gtid) {
             let hostgroup = self.state.here;
-            gtids.note(hostgroup, worker.cluster_of(hostgroup), gtid);
-            worker.counts.note(Counter::GtidCollected);
-            if worker.settings().logs.policy.is_any() {
-                self.control.running.set_gtid(&gtid);
+            gtids.note(hostgroup, entry.worker.cluster_of(hostgroup), gtid);
+            entry.worker.counts.note(Counter::GtidCollected);
+            if entry.worker.settings().logs.policy.is_any() {
+                entry.control.running.set_gtid(&gtid);
             }
         }
     }
@@ -481,15 +492,4 @@ pub(super) fn settle(
     let place =
         RanAt { dialect: link.dialect(), has_own_warnings: link.has_own_warnings(), warned: link.warned() };
     state.settle(proposed, outcome, (link.state_mut(), place))
-}
-
-impl At<'_> {
-    /// The client is about to get a part of a reply, with `event` behind it. The command may have
-    /// been a write, and the cache was not told of it.
-    #[cold]
-    pub(super) fn end_unwatched(&mut self, worker: &Worker, event: Event) {
-        let is_over = matches!(event, Event::Done(_)) && self.pipelined.is_empty();
-        self.state.past.set(Past::UNWATCHED, !is_over);
-        forget_before(&worker.shared.cache);
-    }
 }
