@@ -78,6 +78,9 @@ async fn read_while(
 /// Reads one command to its end and forgets it. Returns the sequence id that an answer begins
 /// with.
 pub(super) async fn skip_command(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<u8, Ending> {
+    if let Some(command) = io.command(leg.state.identity.capabilities) {
+        leg.state.keep_types(command);
+    }
     // Until the command is whole the client is as good as idle, and has as long as an idle one.
     entry.set_slow();
     let mut scanner = MessageScanner::new(0);

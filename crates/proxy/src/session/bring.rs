@@ -16,7 +16,6 @@ use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::causal::{awaited_for, has_to_see, is_bound_to};
 use super::facts::executions::send_parts;
-use super::io::Io;
 use super::leg::Leg;
 use super::links::Links;
 use super::prepare::{NotPrepared, prepare_again};
@@ -144,10 +143,6 @@ impl Leg {
             }
             NotPrepared::Refused(_) if kind == Kind::StmtFetch => refuse_fetch(self, id),
             NotPrepared::Refused(refusal) if kind.answer() != Answer::None => {
-                let command = self.flight.command(self.state.identity.capabilities);
-                if let Some(command) = command {
-                    self.state.keep_types(command);
-                }
                 self.state.note_error(self.links.state_mut());
                 Stop::Told(refusal)
             }
@@ -240,15 +235,6 @@ fn may_run_elsewhere(
             || !awaited_for(worker, state, verdict, here).tokens.is_empty()
     };
     kind != Kind::StmtExecute || !is_bound && !must_see()
-}
-
-impl Io {
-    /// Takes note of the types in the execution in the backlog, which no server gets.
-    pub(super) fn keep_types(&mut self, state: &mut SessionState) {
-        if let Some(command) = self.command(state.identity.capabilities) {
-            state.keep_types(command);
-        }
-    }
 }
 
 /// Whether an execution needs another statement than the one that the backend in use has under this

@@ -56,7 +56,6 @@ impl Cx<'_> {
         let Some(error) = error.filter(|_| !self.io.rolls_back(&self.leg.state, kind)) else {
             return Ok(false);
         };
-        self.io.keep_types(&mut self.leg.state);
         refuse_here(self.entry, self.io, self.leg, kind, &error).await?;
         Ok(true)
     }

@@ -2,8 +2,8 @@
 //! statement for which the server remembers other values than the session's own.
 
 use testkit::client::Options;
-use wire::Capabilities;
 use wire::command::Kind;
+use wire::{Capabilities, StatusFlags};
 
 use super::compress::accept;
 use super::left_statements::{config_with, expect_close};
@@ -178,5 +178,29 @@ fn c04_a_statement_that_has_had_values_of_several_types_is_not_shared() {
         one.send_command(Kind::StmtExecute, NUMBER).await;
         prepares(&mut server, 4).await;
         executed(&mut one, &mut server, NUMBER, 4).await;
+    });
+}
+
+/// The client has told them, and does not know that its execution came to no server.
+#[test]
+fn c04_types_of_an_execution_that_was_refused_hold_for_the_next_one() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two_at_mysql().await;
+        prepare(&mut one, &mut server, 1).await;
+        two.send_query("BEGIN").await;
+        server.expect_query("BEGIN").await;
+        server.status |= StatusFlags::IN_TRANSACTION;
+        server.ok().await;
+        two.expect_ok().await;
+        one.send_command(Kind::StmtExecute, NUMBER).await;
+        one.expect_err(9001).await;
+        two.send_query("COMMIT").await;
+        server.expect_query("COMMIT").await;
+        server.status -= StatusFlags::IN_TRANSACTION;
+        server.ok().await;
+        two.expect_ok().await;
+        one.send_command(Kind::StmtExecute, UNTYPED).await;
+        let typed = [&UNTYPED[..10], &[1, 8, 0]].concat();
+        executed(&mut one, &mut server, &typed, 1).await;
     });
 }

@@ -42,7 +42,7 @@ fn every_seed_keeps_what_is_promised() {
     let number = |name: &str| env::var(name).ok().and_then(|value| value.parse().ok());
     let seeds = match number("POINTSMAN_SIM_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("POINTSMAN_SIM_SEEDS").unwrap_or(SEEDS),
+        None => number("POINTSMAN_SIM_FIRST").unwrap_or(0)..number("POINTSMAN_SIM_SEEDS").unwrap_or(SEEDS),
     };
     let mut all = [BASIS; 2];
     let mut reached = BTreeMap::new();
