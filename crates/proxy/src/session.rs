@@ -123,6 +123,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use upstream::Copied;
 
+use again::say_again;
 use client::Client;
 use command::poll_upload;
 use cx::Cx;
@@ -135,11 +136,12 @@ use facts::records::note_statement_over;
 use facts::replies::flush_client;
 use facts::sharing::may_ask_what_is_set;
 use front::login::LoggedIn;
+use idle::make_idle;
 use io::Io;
 use kept_error::keep_error;
 use leg::Leg;
 use links::Links;
-use own::refuse_too_large;
+use own::{refuse_too_large, refuse_unknown};
 use phase::Phase;
 use querylog::{AuditEvent, Port};
 use routines::judge_routines;
@@ -303,7 +305,7 @@ impl Cx<'_> {
             }),
             Phase::FollowUp => Box::pin(self.follow_up()),
             Phase::Retrying => Box::pin(async {
-                self.say_again().await?;
+                say_again(self.entry, self.io, self.leg).await?;
                 Ok(Phase::Over)
             }),
             Phase::KeepingError => Box::pin(async {
@@ -311,7 +313,7 @@ impl Cx<'_> {
                 Ok(self.next_phase())
             }),
             Phase::Refusing => Box::pin(async {
-                self.refuse_unknown().await?;
+                refuse_unknown(self.entry, self.io, self.leg).await?;
                 Ok(self.next_phase())
             }),
             Phase::Sharded(kind) => Box::pin(at_shards(self.entry, self.io, self.leg, kind)),
@@ -380,7 +382,7 @@ impl Cx<'_> {
                 .control
                 .set_idle(self.entry.worker.now(), has_transaction(&self.leg.state, &self.leg.links));
         }
-        self.make_idle();
+        make_idle(self.entry, self.io, self.leg);
         Phase::Reading
     }
 

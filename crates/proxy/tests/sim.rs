@@ -18,7 +18,7 @@
 //! moment do so in the order of addresses.
 //!
 //!     POINTSMAN_SIM_SEEDS=10000 cargo test -p proxy --test sim    # more seeds
-//!     POINTSMAN_SIM_FIRST=5000 POINTSMAN_SIM_SEEDS=10000 cargo test -p proxy --test sim  # from there
+//!     POINTSMAN_SIM_FIRST=5000 POINTSMAN_SIM_SEEDS=10000 cargo test -p proxy --test sim
 //!     POINTSMAN_SIM_SEED=17 cargo test -p proxy --test sim        # one, again
 //!     POINTSMAN_SIM_SEED=17 POINTSMAN_SIM_EVENTS=1 \
 //!         cargo test -p proxy --test sim -- --nocapture           # and all that happens in it

@@ -24,6 +24,10 @@ use super::state::SessionState;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use crate::session::batched::say_alone;
+use crate::session::entry::BookEntry;
+use crate::session::io::Io;
+use crate::session::leg::Leg;
 
 /// What servers say to a write that they do not take: `ER_OPTION_PREVENTS_STATEMENT`.
 const OPTION_PREVENTS: u16 = 1290;
@@ -92,75 +96,59 @@ pub(super) fn refused(
     Some(Box::new(Refused { command, answer: output.to_vec(), outcome, renews, is_alone: false }))
 }
 
-impl Cx<'_> {
-    /// Says a statement again that was refused, as soon as its server is known not to take writes.
-    /// If it is not, or the session cannot do without the server, the client gets the refusal. One
-    /// in a transaction is not said again: the client hears that the transaction is over.
-    pub(super) async fn say_again(&mut self) -> Result<(), Ending> {
-        let Some(refused) = self.leg.flight.begin().refused.take() else { return Ok(()) };
-        if refused.is_alone {
-            if let Some(command) = refused.command {
-                self.say_alone(command);
-            }
-            return Ok(());
+/// Says a statement again that was refused, as soon as its server is known not to take writes.
+/// If it is not, or the session cannot do without the server, the client gets the refusal. One
+/// in a transaction is not said again: the client hears that the transaction is over.
+pub(super) async fn say_again(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<(), Ending> {
+    let Some(refused) = leg.flight.begin().refused.take() else { return Ok(()) };
+    if refused.is_alone {
+        if let Some(command) = refused.command {
+            say_alone(entry, io, leg, command);
         }
-        if refused.renews {
-            return self.renew(refused.command, &refused.answer, refused.outcome).await;
-        }
-        let settings = self.entry.worker.settings();
-        let server = self.leg.links.in_use.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
-        let hostgroup = self.leg.state.here;
-        let concerns =
-            settings.is_writer(hostgroup) || has(&refused.answer, WSREP) && settings.is_clustered(hostgroup);
-        let is_watched = self.entry.worker.shared.watching.is_running() && concerns;
-        let begun = Instant::now();
-        let limit = settings.variables.connect_timeout_server_max;
-        let end = *self.leg.flight.begin().again_until.get_or_insert(begun + limit);
-        if let Some(server) = server.filter(|_| is_watched && begun < end) {
-            self.entry.worker.shared.watching.doubt(&server.endpoint().endpoint);
-            let monitor = settings.monitor();
-            let patience = begun + monitor.read_only_interval + monitor.read_only_timeout;
-            let moved = async {
-                while server.off().is_none() {
-                    sleep(LOOK).await;
-                }
-            };
-            let moved = pin!(timeout_at(end.min(patience), moved));
-            let moved = while_waiting(
-                &self.entry.control,
-                &mut self.io.client,
-                self.leg.state.identity.capabilities,
-                moved,
-            )
-            .await?;
-            let Some(moved) = moved else {
-                return refuse_running(
-                    self.entry,
-                    self.io,
-                    &mut self.leg.state,
-                    &self.leg.links,
-                    &ClientError::Interrupted,
-                )
-                .await;
-            };
-            let has_moved = moved.is_ok();
-            match (self.leg.links.loss(&self.leg.state), refused.command) {
-                (Loss::Nothing, Some(command)) if has_moved => {
-                    lose_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
-                    send_once_more(&self.entry.control, self.io, &mut self.leg.flight, command);
-                    return Ok(());
-                }
-                (Loss::Transaction, None) if has_moved => {
-                    let off = server.off().unwrap_or(Off::Left);
-                    let error = ClientError::transaction_lost(server.endpoint(), Gone::Off(off));
-                    lose_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
-                    return refuse_running(self.entry, self.io, &mut self.leg.state, &self.leg.links, &error)
-                        .await;
-                }
-                _ => {}
-            }
-        }
-        pass_on(self.entry, self.io, &mut self.leg.state, &self.leg.links, &refused.answer, refused.outcome)
-            .await
+        return Ok(());
     }
+    if refused.renews {
+        return Cx { entry, io, leg }.renew(refused.command, &refused.answer, refused.outcome).await;
+    }
+    let settings = entry.worker.settings();
+    let server = leg.links.in_use.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
+    let hostgroup = leg.state.here;
+    let concerns =
+        settings.is_writer(hostgroup) || has(&refused.answer, WSREP) && settings.is_clustered(hostgroup);
+    let is_watched = entry.worker.shared.watching.is_running() && concerns;
+    let begun = Instant::now();
+    let limit = settings.variables.connect_timeout_server_max;
+    let end = *leg.flight.begin().again_until.get_or_insert(begun + limit);
+    if let Some(server) = server.filter(|_| is_watched && begun < end) {
+        entry.worker.shared.watching.doubt(&server.endpoint().endpoint);
+        let monitor = settings.monitor();
+        let patience = begun + monitor.read_only_interval + monitor.read_only_timeout;
+        let moved = async {
+            while server.off().is_none() {
+                sleep(LOOK).await;
+            }
+        };
+        let moved = pin!(timeout_at(end.min(patience), moved));
+        let moved =
+            while_waiting(&entry.control, &mut io.client, leg.state.identity.capabilities, moved).await?;
+        let Some(moved) = moved else {
+            return refuse_running(entry, io, &mut leg.state, &leg.links, &ClientError::Interrupted).await;
+        };
+        let has_moved = moved.is_ok();
+        match (leg.links.loss(&leg.state), refused.command) {
+            (Loss::Nothing, Some(command)) if has_moved => {
+                lose_backend(entry, &mut leg.state, &mut leg.links);
+                send_once_more(&entry.control, io, &mut leg.flight, command);
+                return Ok(());
+            }
+            (Loss::Transaction, None) if has_moved => {
+                let off = server.off().unwrap_or(Off::Left);
+                let error = ClientError::transaction_lost(server.endpoint(), Gone::Off(off));
+                lose_backend(entry, &mut leg.state, &mut leg.links);
+                return refuse_running(entry, io, &mut leg.state, &leg.links, &error).await;
+            }
+            _ => {}
+        }
+    }
+    pass_on(entry, io, &mut leg.state, &leg.links, &refused.answer, refused.outcome).await
 }

@@ -29,6 +29,7 @@ use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::{in_use_mut, no_connection};
+use crate::session::lost::outlive;
 use crate::sock::garbled;
 
 impl Cx<'_> {
@@ -68,7 +69,9 @@ impl Cx<'_> {
         }
         let outcome = loop {
             let asks_for_file = match poll_fn(|cx| self.poll_answer(cx)).await {
-                Err(Ending::ServerLost(gone)) => return Box::pin(self.outlive(gone, seq)).await,
+                Err(Ending::ServerLost(gone)) => {
+                    return Box::pin(outlive(self.entry, self.io, self.leg, gone, seq)).await;
+                }
                 event => match event? {
                     Event::Done(outcome) => break outcome,
                     event => event == Event::LocalInfile,

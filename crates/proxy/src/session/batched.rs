@@ -6,12 +6,15 @@ use session::ran::Ran;
 use tokio::time::Instant;
 use wire::reply::{End, Event, Outcome};
 
-use super::cx::Cx;
 use super::facts::executions::send_once_more;
 use super::flight::Flight;
 use super::hidden::Refused;
 use super::segments::{At, Part};
 use crate::counts::Counter;
+use crate::session::entry::BookEntry;
+use crate::session::idle::make_idle;
+use crate::session::io::Io;
+use crate::session::leg::Leg;
 use crate::state::{Mark, Pin};
 use crate::worker::Worker;
 
@@ -54,22 +57,20 @@ impl At<'_> {
     }
 }
 
-impl Cx<'_> {
-    /// A statement that was sent together with others has left something to ask about, which is
-    /// gone: it is sent once more, alone. The connection belongs to the others.
-    pub(super) fn say_alone(&mut self, command: Vec<u8>) {
-        self.entry.worker.counts.note(Counter::OnceMore);
-        self.leg.state.last.ran = Ran::default();
-        if let Some(link) = self.leg.links.connection_mut() {
-            link.state_mut().pins.note(Mark::EndAll(Pin::Warnings));
-            // At MariaDB warnings outlive statements without tables; these belong to no session.
-            link.set_own_warnings(true);
-        }
-        if self.leg.links.is_promised() {
-            self.make_idle();
-        }
-        send_once_more(&self.entry.control, self.io, &mut self.leg.flight, command);
+/// A statement that was sent together with others has left something to ask about, which is
+/// gone: it is sent once more, alone. The connection belongs to the others.
+pub(super) fn say_alone(entry: &BookEntry, io: &mut Io, leg: &mut Leg, command: Vec<u8>) {
+    entry.worker.counts.note(Counter::OnceMore);
+    leg.state.last.ran = Ran::default();
+    if let Some(link) = leg.links.connection_mut() {
+        link.state_mut().pins.note(Mark::EndAll(Pin::Warnings));
+        // At MariaDB warnings outlive statements without tables; these belong to no session.
+        link.set_own_warnings(true);
     }
+    if leg.links.is_promised() {
+        make_idle(entry, io, leg);
+    }
+    send_once_more(&entry.control, io, &mut leg.flight, command);
 }
 
 /// The command is sent, or was with those of others.

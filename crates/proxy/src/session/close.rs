@@ -7,7 +7,6 @@ use upstream::{Backend, Connection, Kept};
 use wire::command::{Kind, statement_id};
 use wire::frame;
 
-use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::endings::lose_other;
 use super::facts::shown::measure_own;
@@ -16,20 +15,16 @@ use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::Gone;
 use crate::session::backlog::skip_command;
+use crate::session::io::Io;
+use crate::session::leg::Leg;
 use crate::worker::Worker;
 
-impl Cx<'_> {
-    /// Closes the statement of the command in the backlog, which has no reply, at all servers.
-    pub(super) async fn close_everywhere(&mut self) -> Result<(), Ending> {
-        measure_own(self.entry, self.io, &self.leg.state, &self.leg.flight, Kind::StmtClose);
-        let id = statement_id(self.io.front());
-        skip_command(self.entry, self.io, self.leg).await?;
-        if let Some(id) = id {
-            close_at_all(self.entry, &mut self.leg.state, &mut self.leg.links, id).await
-        } else {
-            Ok(())
-        }
-    }
+/// Closes the statement of the command in the backlog, which has no reply, at all servers.
+pub(super) async fn close_everywhere(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<(), Ending> {
+    measure_own(entry, io, &leg.state, &leg.flight, Kind::StmtClose);
+    let id = statement_id(io.front());
+    skip_command(entry, io, leg).await?;
+    if let Some(id) = id { close_at_all(entry, &mut leg.state, &mut leg.links, id).await } else { Ok(()) }
 }
 
 /// Forgets a statement, and closes it at all servers that have it.

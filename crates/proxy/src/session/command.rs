@@ -38,6 +38,7 @@ use super::upload::Upload;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
+use crate::session::idle::make_idle;
 use crate::session::shards::straight::begin_at_shard;
 use crate::worker::Worker;
 
@@ -47,7 +48,7 @@ impl Cx<'_> {
         ready!(poll_may_send(self.entry, self.io, &mut self.leg.state, &mut self.leg.links))?;
         if self.entry.control.take_spared() {
             note_shots(&self.entry.control, self.leg.links.state_mut(), None);
-            self.make_idle();
+            make_idle(self.entry, self.io, self.leg);
             if self.leg.may_keep_error(self.entry, self.io.backlog.is_empty()) {
                 return Poll::Ready(Ok(Phase::KeepingError));
             }

@@ -27,8 +27,9 @@ use super::state::SessionState;
 use crate::audit;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::invariant::broken;
-use crate::invariant::in_use_mut;
+use crate::invariant::{broken, in_use_mut};
+use crate::session::leave::leave_servers;
+use crate::session::own::refuse_unserved;
 use crate::tunnel::resume;
 
 impl Cx<'_> {
@@ -41,7 +42,7 @@ impl Cx<'_> {
                 .await?;
             if self.io.backlog == QUIT {
                 self.entry.note_goodbye();
-                self.leave_servers().await;
+                leave_servers(self.entry, self.io, self.leg).await;
                 return Err(Ending::ClientLeft);
             }
             self.entry.control.set_busy();
@@ -55,9 +56,9 @@ impl Cx<'_> {
                 Ok(()) => break,
                 Err(AcquireError::Proxy(ClientError::NoBackend(search))) => {
                     let error = ClientError::NoBackendForFastForward(search);
-                    self.refuse_unserved(AcquireError::Proxy(error)).await?;
+                    refuse_unserved(self.entry, self.io, self.leg, AcquireError::Proxy(error)).await?;
                 }
-                Err(refused) => self.refuse_unserved(refused).await?,
+                Err(refused) => refuse_unserved(self.entry, self.io, self.leg, refused).await?,
             }
         }
         let backlog = std::mem::take(&mut self.io.backlog);

@@ -3,7 +3,6 @@
 
 use upstream::Backend;
 
-use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::leases::break_promise;
 use super::facts::places::shares;
@@ -12,15 +11,14 @@ use super::leg::Leg;
 use super::links::Links;
 use super::state::SessionState;
 use crate::limits::SWEEP_INTERVAL;
+use crate::session::io::Io;
 use crate::state::Pin;
 
-impl Cx<'_> {
-    /// The session waits for its client: what is not bound to it may be used by others.
-    pub(super) fn make_idle(&mut self) {
-        let goes_on = !self.io.backlog.is_empty() && !self.leg.links.is_promised();
-        let is_last = self.io.backlog.is_empty();
-        self.leg.idle_unless(self.entry, goes_on, is_last);
-    }
+/// The session waits for its client: what is not bound to it may be used by others.
+pub(super) fn make_idle(entry: &BookEntry, io: &mut Io, leg: &mut Leg) {
+    let goes_on = !io.backlog.is_empty() && !leg.links.is_promised();
+    let is_last = io.backlog.is_empty();
+    leg.idle_unless(entry, goes_on, is_last);
 }
 
 impl Leg {

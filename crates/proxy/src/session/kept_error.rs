@@ -13,7 +13,6 @@ use wire::Capabilities;
 use wire::command::Kind;
 use wire::reply::Answer;
 
-use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_besides, ask_server, packet_of};
 use super::facts::sharing::{is_left_to_itself, may_leave_diagnostics};
@@ -23,6 +22,7 @@ use super::retold::KeptError;
 use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::session::io::Io;
 use crate::session::reply::refuse_here;
 use crate::state::{Mark, Pin};
 
@@ -72,14 +72,18 @@ impl SessionState {
     }
 }
 
-impl Cx<'_> {
-    /// Answers the command in the backlog with an error of the proxy's own, of which the client may
-    /// ask as of a server's.
-    pub(super) async fn refuse_and_keep(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
-        refuse_here(self.entry, self.io, self.leg, kind, error).await?;
-        self.leg.links.keep_own_error(&mut self.leg.state, error);
-        Ok(())
-    }
+/// Answers the command in the backlog with an error of the proxy's own, of which the client may
+/// ask as of a server's.
+pub(super) async fn refuse_and_keep(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    kind: Kind,
+    error: &ClientError,
+) -> Result<(), Ending> {
+    refuse_here(entry, io, leg, kind, error).await?;
+    leg.links.keep_own_error(&mut leg.state, error);
+    Ok(())
 }
 
 impl Leg {

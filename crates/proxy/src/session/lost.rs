@@ -16,7 +16,6 @@ use upstream::{Target, query};
 use wire::command::{Kind, statement_id};
 use wire::{Capabilities, StatusFlags, frame};
 
-use super::cx::Cx;
 use super::entry::BookEntry;
 use super::facts::cache::take_stale;
 use super::facts::endings::{code, told};
@@ -39,96 +38,93 @@ use crate::session::backlog::complete_front;
 use crate::session::facts::endings::error_text;
 use crate::session::reply::refuse_here;
 
-impl Cx<'_> {
-    /// Tells the client, with the command in the backlog, that its transaction is lost. False if
-    /// that command does not have to do with it, or wants it to be over anyway.
-    pub(super) async fn tell_rolled_back(&mut self, kind: Kind) -> Result<bool, Ending> {
-        match kind {
-            Kind::Query | Kind::StmtExecute => complete_front(self.entry, self.io, self.leg).await?,
-            Kind::Quit | Kind::ChangeUser | Kind::ResetConnection => {
-                self.leg.state.transaction.rolled_back = None;
-                return Ok(false);
-            }
-            _ if !is_about_transactions(kind) => return Ok(false),
-            _ => {}
-        }
-        let error = self.leg.state.transaction.rolled_back.take();
-        let Some(error) = error.filter(|_| !self.io.rolls_back(&self.leg.state, kind)) else {
+/// Tells the client, with the command in the backlog, that its transaction is lost. False if
+/// that command does not have to do with it, or wants it to be over anyway.
+pub(super) async fn tell_rolled_back(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    kind: Kind,
+) -> Result<bool, Ending> {
+    match kind {
+        Kind::Query | Kind::StmtExecute => complete_front(entry, io, leg).await?,
+        Kind::Quit | Kind::ChangeUser | Kind::ResetConnection => {
+            leg.state.transaction.rolled_back = None;
             return Ok(false);
-        };
-        refuse_here(self.entry, self.io, self.leg, kind, &error).await?;
-        Ok(true)
+        }
+        _ if !is_about_transactions(kind) => return Ok(false),
+        _ => {}
     }
+    let error = leg.state.transaction.rolled_back.take();
+    let Some(error) = error.filter(|_| !io.rolls_back(&leg.state, kind)) else {
+        return Ok(false);
+    };
+    refuse_here(entry, io, leg, kind, &error).await?;
+    Ok(true)
+}
 
-    /// The server of the connection in use owes the answer to a command, of which the client has
-    /// seen nothing, and is lost. The answer begins with sequence id `seq`. Commands that were sent
-    /// behind it are lost, too.
-    pub(super) async fn outlive(&mut self, gone: Gone, seq: u8) -> Result<(), Ending> {
-        let backend = in_use(self.leg.links.in_use.as_ref())?;
-        let server = backend.server().endpoint().clone();
-        let is_off = note_lost(self.entry, &mut self.leg.state, gone);
-        let loss @ (Loss::Nothing | Loss::Transaction) = self.leg.links.loss(&self.leg.state) else {
-            let error = match gone {
-                Gone::Closed | Gone::Refused | Gone::NotOnly => ClientError::server_lost(&server),
-                Gone::Off(off) => ClientError::server_off(&server, off),
-            };
-            let ending = told(self.entry, &self.leg.state, &error, seq);
-            if is_off {
-                leave_nothing_running(self.entry, &self.leg.state, &mut self.leg.links);
-            }
-            return Err(ending);
+/// The server of the connection in use owes the answer to a command, of which the client has
+/// seen nothing, and is lost. The answer begins with sequence id `seq`. Commands that were sent
+/// behind it are lost, too.
+pub(super) async fn outlive(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    gone: Gone,
+    seq: u8,
+) -> Result<(), Ending> {
+    let backend = in_use(leg.links.in_use.as_ref())?;
+    let server = backend.server().endpoint().clone();
+    let is_off = note_lost(entry, &mut leg.state, gone);
+    let loss @ (Loss::Nothing | Loss::Transaction) = leg.links.loss(&leg.state) else {
+        let error = match gone {
+            Gone::Closed | Gone::Refused | Gone::NotOnly => ClientError::server_lost(&server),
+            Gone::Off(off) => ClientError::server_off(&server, off),
         };
-        flush_client(self.entry, self.io, &mut self.leg.state, &mut self.leg.links).await?;
-        let (unanswered, refused) =
-            (sent(&self.entry.control, self.leg).unanswered(), self.leg.flight.begin().refusal.take());
-        let refusal = refused.map(|refused| refused.0);
-        let (kind, again) = (
-            self.entry.control.running.kind(),
-            again(self.entry, &self.leg.state, &self.leg.flight, unanswered, refusal.as_deref()),
-        );
-        let (command, outcome) = (kind.map_or("", Kind::name), unanswered.name());
-        let error = refusal.as_deref().and_then(error_text).unwrap_or_default();
-        tracing::info!(%server, %gone, command, outcome, error, again = again.is_some(), "a server is lost while it owes an answer");
+        let ending = told(entry, &leg.state, &error, seq);
         if is_off {
-            leave_nothing_running(self.entry, &self.leg.state, &mut self.leg.links);
+            leave_nothing_running(entry, &leg.state, &mut leg.links);
         }
-        let error = error_of(unanswered, &server, gone);
-        let is_final = again.is_none() && refusal.is_none() && seq == 1;
-        let stale = is_final.then(|| stale_instead_of(self.entry, self.leg, &error)).flatten();
-        lose_backend(self.entry, &mut self.leg.state, &mut self.leg.links);
-        self.leg.flight.begin().forget_sent();
-        self.leg.state.last.ran = Ran::default();
-        if let Some(stale) = stale {
-            return reply_stale(self.entry, self.io, &mut self.leg.state, &mut self.leg.links, stale).await;
-        }
-        if let Some(command) = again {
-            let counts = refusal.is_none() && !self.leg.flight.is_together();
-            let flight = self.leg.flight.begin();
-            flight.tries = flight.tries.saturating_add(u16::from(counts));
-            send_once_more(&self.entry.control, self.io, &mut self.leg.flight, command);
-            return Ok(());
-        }
-        let loses_nothing = loss == Loss::Nothing && unanswered != Unanswered::RolledBack;
-        if kind == Some(Kind::Ping) && self.leg.links.pipelined.is_empty() && loses_nothing {
-            // The proxy itself is alive.
-            let ok = ok(self.leg.state.identity.capabilities, self.leg.state.status);
-            reply(self.entry, self.io, &mut self.leg.state, seq, &ok).await?;
-            self.entry.answered_here(&self.leg.links, 0);
-            return Ok(());
-        }
-        let has_done_nothing = matches!(unanswered, Unanswered::Again | Unanswered::Nothing);
-        let refusal = refusal.filter(|refusal| has_done_nothing && code(refusal).is_some());
-        refuse_lost(
-            self.entry,
-            self.io,
-            &mut self.leg.state,
-            &mut self.leg.links,
-            seq,
-            refusal.as_deref(),
-            &error,
-        )
-        .await
+        return Err(ending);
+    };
+    flush_client(entry, io, &mut leg.state, &mut leg.links).await?;
+    let (unanswered, refused) = (sent(&entry.control, leg).unanswered(), leg.flight.begin().refusal.take());
+    let refusal = refused.map(|refused| refused.0);
+    let (kind, again) =
+        (entry.control.running.kind(), again(entry, &leg.state, &leg.flight, unanswered, refusal.as_deref()));
+    let (command, outcome) = (kind.map_or("", Kind::name), unanswered.name());
+    let error = refusal.as_deref().and_then(error_text).unwrap_or_default();
+    tracing::info!(%server, %gone, command, outcome, error, again = again.is_some(), "a server is lost while it owes an answer");
+    if is_off {
+        leave_nothing_running(entry, &leg.state, &mut leg.links);
     }
+    let error = error_of(unanswered, &server, gone);
+    let is_final = again.is_none() && refusal.is_none() && seq == 1;
+    let stale = is_final.then(|| stale_instead_of(entry, leg, &error)).flatten();
+    lose_backend(entry, &mut leg.state, &mut leg.links);
+    leg.flight.begin().forget_sent();
+    leg.state.last.ran = Ran::default();
+    if let Some(stale) = stale {
+        return reply_stale(entry, io, &mut leg.state, &mut leg.links, stale).await;
+    }
+    if let Some(command) = again {
+        let counts = refusal.is_none() && !leg.flight.is_together();
+        let flight = leg.flight.begin();
+        flight.tries = flight.tries.saturating_add(u16::from(counts));
+        send_once_more(&entry.control, io, &mut leg.flight, command);
+        return Ok(());
+    }
+    let loses_nothing = loss == Loss::Nothing && unanswered != Unanswered::RolledBack;
+    if kind == Some(Kind::Ping) && leg.links.pipelined.is_empty() && loses_nothing {
+        // The proxy itself is alive.
+        let ok = ok(leg.state.identity.capabilities, leg.state.status);
+        reply(entry, io, &mut leg.state, seq, &ok).await?;
+        entry.answered_here(&leg.links, 0);
+        return Ok(());
+    }
+    let has_done_nothing = matches!(unanswered, Unanswered::Again | Unanswered::Nothing);
+    let refusal = refusal.filter(|refusal| has_done_nothing && code(refusal).is_some());
+    refuse_lost(entry, io, &mut leg.state, &mut leg.links, seq, refusal.as_deref(), &error).await
 }
 
 /// A server that owes an answer is lost: counts it. Whether it was switched off.

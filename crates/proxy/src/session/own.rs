@@ -36,13 +36,17 @@ use crate::fresh::Behind;
 use crate::invariant::own_mut;
 use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
 use crate::session::backlog::{complete_command, skip_command};
+use crate::session::leave::leave_servers;
+use crate::session::lost::tell_rolled_back;
 use crate::session::parts::drop_unanswered;
 
 impl Cx<'_> {
     /// Deals with the command in the backlog, which takes more than forwarding.
     pub(super) async fn route(&mut self, kind: Kind) -> Result<Phase, Ending> {
         let decided = self.leg.flight.as_mut().and_then(|flight| flight.decided.take());
-        if self.leg.state.transaction.rolled_back.is_some() && self.tell_rolled_back(kind).await? {
+        if self.leg.state.transaction.rolled_back.is_some()
+            && tell_rolled_back(self.entry, self.io, self.leg, kind).await?
+        {
             return Ok(self.next_phase());
         }
         let has_none = self.leg.links.is_empty() && !self.leg.links.away.is_admitted;
@@ -50,7 +54,7 @@ impl Cx<'_> {
             Kind::Quit => {
                 self.entry.control.note_quit();
                 audit::note(&self.entry.worker.front, &*self.entry.control, AuditEvent::Quit(Port::Traffic));
-                self.leave_servers().await;
+                leave_servers(self.entry, self.io, self.leg).await;
                 return Err(Ending::ClientLeft);
             }
             // The proxy itself is alive. A reset, however, needs a server: after it a session is
@@ -62,7 +66,7 @@ impl Cx<'_> {
                 reply(self.entry, self.io, &mut self.leg.state, seq, &ok).await?;
             }
             Kind::ChangeUser if self.io.refused_changes >= CHANGES_REFUSED_MAX => {
-                self.refuse_unknown().await?;
+                refuse_unknown(self.entry, self.io, self.leg).await?;
             }
             // Boxed, as all that is not the way of a statement: what waits for a connection should
             // be small.
@@ -88,36 +92,39 @@ impl Cx<'_> {
         }
         Ok(self.next_phase())
     }
+}
 
-    /// Answers a command that does not exist.
-    pub(super) async fn refuse_unknown(&mut self) -> Result<(), Ending> {
-        let seq = skip_command(self.entry, self.io, self.leg).await?;
-        reply_error(self.entry, self.io, &mut self.leg.state, seq, &ClientError::UnknownCommand).await
+/// Answers a command that does not exist.
+pub(super) async fn refuse_unknown(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<(), Ending> {
+    let seq = skip_command(entry, io, leg).await?;
+    reply_error(entry, io, &mut leg.state, seq, &ClientError::UnknownCommand).await
+}
+
+/// Answers the command in the backlog with the reason why it got no server, if it has a reply.
+pub(super) async fn refuse_unserved(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    why: AcquireError,
+) -> Result<(), Ending> {
+    if io
+        .command(leg.state.identity.capabilities)
+        .is_some_and(|command| command.kind.answer() == Answer::None)
+    {
+        let error = if let AcquireError::Proxy(error) = &why { Some(error) } else { None };
+        return Box::pin(drop_unanswered(entry, io, leg, error)).await;
     }
-
-    /// Answers the command in the backlog with the reason why it got no server, if it has a reply.
-    pub(super) async fn refuse_unserved(&mut self, why: AcquireError) -> Result<(), Ending> {
-        if self
-            .io
-            .command(self.leg.state.identity.capabilities)
-            .is_some_and(|command| command.kind.answer() == Answer::None)
-        {
-            let error = if let AcquireError::Proxy(error) = &why { Some(error) } else { None };
-            return Box::pin(drop_unanswered(self.entry, self.io, self.leg, error)).await;
+    measure_refused(entry, io, &leg.state, &leg.flight);
+    match why {
+        AcquireError::Proxy(error) => {
+            let (connection, peer) = (leg.state.identity.connection_id, leg.state.identity.peer);
+            tracing::warn!(connection, %peer, error = %error.logged(), "a session got no server");
+            let seq = skip_command(entry, io, leg).await?;
+            reply_error(entry, io, &mut leg.state, seq, &error).await
         }
-        measure_refused(self.entry, self.io, &self.leg.state, &self.leg.flight);
-        match why {
-            AcquireError::Proxy(error) => {
-                let (connection, peer) =
-                    (self.leg.state.identity.connection_id, self.leg.state.identity.peer);
-                tracing::warn!(connection, %peer, error = %error.logged(), "a session got no server");
-                let seq = skip_command(self.entry, self.io, self.leg).await?;
-                reply_error(self.entry, self.io, &mut self.leg.state, seq, &error).await
-            }
-            AcquireError::Server(payload) => {
-                let seq = skip_command(self.entry, self.io, self.leg).await?;
-                reply(self.entry, self.io, &mut self.leg.state, seq, &payload).await
-            }
+        AcquireError::Server(payload) => {
+            let seq = skip_command(entry, io, leg).await?;
+            reply(entry, io, &mut leg.state, seq, &payload).await
         }
     }
 }

@@ -35,6 +35,9 @@ use crate::error::ClientError;
 use crate::invariant::broken;
 use crate::limits::{BEHIND_SETUP_MAX, INTERNAL_LOST_MAX};
 use crate::session::backlog::complete_front;
+use crate::session::close::close_everywhere;
+use crate::session::kept_error::refuse_and_keep;
+use crate::session::own::refuse_unserved;
 use crate::session::parts::drop_unanswered;
 use crate::session::reply::{answer_here, refuse_here};
 
@@ -106,7 +109,7 @@ impl Cx<'_> {
         };
         self.io.obey_orders(&mut self.leg.state, &mut decided);
         if kind == Kind::StmtClose {
-            Box::pin(self.close_everywhere()).await?;
+            Box::pin(close_everywhere(self.entry, self.io, self.leg)).await?;
             return Ok(self.next_phase());
         }
         if kind == Kind::Query && decided.may_be_told() && will_be_whole(&self.io.backlog) {
@@ -153,7 +156,7 @@ impl Cx<'_> {
             Stop::Elsewhere => return Ok(Some(Phase::Reading)),
             Stop::Redirected => return Ok(Some(Phase::Routing(kind))),
             Stop::Refused(error) => refuse_here(self.entry, self.io, self.leg, kind, &error).await?,
-            Stop::Kept(error) => self.refuse_and_keep(kind, &error).await?,
+            Stop::Kept(error) => refuse_and_keep(self.entry, self.io, self.leg, kind, &error).await?,
             Stop::Told(payload) => answer_here(self.entry, self.io, self.leg, kind, &payload).await?,
             Stop::Failed(error) => {
                 if !self.answer_stale(&error, decided).await? {
@@ -166,7 +169,7 @@ impl Cx<'_> {
                     AcquireError::Server(_) => false,
                 };
                 if !is_stale {
-                    self.refuse_unserved(why).await?;
+                    refuse_unserved(self.entry, self.io, self.leg, why).await?;
                 }
             }
             Stop::Dropped { is_to_forget } => {

@@ -15,6 +15,7 @@ use crate::session::entry::BookEntry;
 use crate::session::facts::commands::{Look, look, naming};
 use crate::session::leg::Leg;
 use crate::session::links::Links;
+use crate::session::own::refuse_unserved;
 use crate::session::stage::local::kill_forms::spell_kill;
 use crate::statement::{self, Own};
 use crate::worker::Worker;
@@ -68,7 +69,7 @@ impl Cx<'_> {
             let session = self.leg.links.session(&self.leg.state);
             let hostgroup = session.transaction.unwrap_or(self.leg.state.account.hostgroup());
             if let Err(why) = self.go_for_command(hostgroup).await? {
-                return self.refuse_unserved(why).await;
+                return refuse_unserved(self.entry, self.io, self.leg, why).await;
             }
         }
         let command = self.io.command(self.leg.state.identity.capabilities).filter(Command::is_whole);

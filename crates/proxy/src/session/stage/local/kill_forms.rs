@@ -18,6 +18,7 @@ use crate::session::entry::BookEntry;
 use crate::session::facts::asking::{ask_server, packet_of};
 use crate::session::facts::kills::kill_by_parameter;
 use crate::session::io::Io;
+use crate::session::own::refuse_unserved;
 use crate::session::reply::refuse_here;
 use crate::session::stage::local::kill::kill_other;
 use crate::session::state::SessionState;
@@ -31,7 +32,7 @@ impl Cx<'_> {
         let session = self.leg.links.session(&self.leg.state);
         let hostgroup = session.transaction.unwrap_or(self.leg.state.account.hostgroup());
         if let Err(why) = self.go_for_command(hostgroup).await? {
-            return self.refuse_unserved(why).await;
+            return refuse_unserved(self.entry, self.io, self.leg, why).await;
         }
         let text = self.io.text_in_backlog(&self.leg.state).map(<[u8]>::to_vec).unwrap_or_default();
         let Some(form) = kill::parse(&text) else { return Ok(()) };
