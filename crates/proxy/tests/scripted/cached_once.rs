@@ -4,7 +4,7 @@ use config::{Config, QueryRule};
 
 use super::cached::{SQL, cached, hit, miss};
 use super::shared::let_in;
-use super::support::{log_in, messages, ms, play, session_in, settle};
+use super::support::{log_in, messages, ms, play, run, session_in, settle};
 use tokio::time::sleep;
 
 /// The same rule, and connections that several sessions use.
@@ -58,6 +58,26 @@ fn c24_a_session_that_waits_for_an_answer_keeps_no_connection() {
         server.rows(&["a"], &[&[Some("1")]]).await;
         client.packets().expect_seq(1);
         other.expect_rows(&[&[Some("1")]]).await;
+        client.expect_rows(&[&[Some("1")]]).await;
+    });
+}
+
+/// One that cannot give its connection away does not wait for a session that waits for it.
+#[test]
+fn c24_a_session_that_keeps_its_connection_does_not_wait_for_who_needs_one() {
+    play(async || {
+        let mut config = shared();
+        config.servers[0].max_connections = 1;
+        let (stage, _servers, mut client, mut server) = session_in(config).await;
+        run(&mut client, &mut server, "DO GET_LOCK('l', 1)").await;
+        let mut other = log_in(&stage).await;
+        other.send_query(SQL).await;
+        settle().await;
+        let begun = tokio::time::Instant::now();
+        client.send_query(SQL).await;
+        server.expect_query(SQL).await;
+        assert_eq!(begun.elapsed(), ms(0));
+        server.rows(&["a"], &[&[Some("1")]]).await;
         client.expect_rows(&[&[Some("1")]]).await;
     });
 }

@@ -40,6 +40,7 @@ use crate::session::entry::BookEntry;
 use crate::session::facts::answers::cache_key;
 use crate::session::facts::cache::{await_proof, join, learn_known, missed, send_to_target, style};
 use crate::session::facts::orders::while_waiting;
+use crate::session::facts::places::shares;
 use crate::session::facts::records::{note_traced_here, place_of_hit};
 use crate::session::facts::replies::write_to_client;
 use crate::session::facts::sharing::take_back;
@@ -165,8 +166,7 @@ impl Cx<'_> {
             self.leg.release_to_wait(self.entry);
             let command = self.io.command(self.leg.state.identity.capabilities);
             show_waiting(self.entry, &self.leg.state, &self.leg.flight, command);
-            let others =
-                await_others(self.entry, self.io, &self.leg.state, (waiter, asked.row), since_us, deadline);
+            let others = await_others(self.entry, self.io, self.leg, (waiter, asked.row), since_us, deadline);
             let (landed, miss) = others.await?;
             self.entry.end_running(&self.leg.links);
             take_back(self.entry, &mut self.leg.state, &mut self.leg.links);
@@ -228,24 +228,30 @@ pub(in crate::session) fn begin_hit(
     leg.state.last.counted = Counted { changed: -1, found: rows.found.into() };
 }
 
+/// Whether the session keeps a connection that others may wait for: the one whose answer it would
+/// wait for may be one of them.
+fn keeps_shared(entry: &BookEntry, leg: &Leg) -> bool {
+    leg.links.in_use.is_some() && shares(entry, &leg.state, leg.state.here)
+}
+
 /// Waits for what a look has led to, until `deadline`. Whether it has come (`None` if the session
 /// was killed), and as what it counts if it has not.
 async fn await_others(
     entry: &BookEntry,
     io: &mut Io,
-    state: &SessionState,
+    leg: &Leg,
     (look, row): (Look, RowKey),
     since_us: u64,
     deadline: Instant,
 ) -> Result<(Option<bool>, Miss), Ending> {
     match look {
         Look::Prove(source) => {
-            let proof = await_proof(&entry.control, io, state, &source, since_us, deadline);
+            let proof = await_proof(&entry.control, io, &leg.state, &source, since_us, deadline);
             Ok((proof.await?, Miss::Behind))
         }
-        Look::Wait(waiter) => {
+        Look::Wait(waiter) if !keeps_shared(entry, leg) => {
             entry.worker.counts.cache.borrow_mut().waited(row);
-            Ok((await_leader(&entry.control, io, state, &waiter, deadline).await?, Miss::Absent))
+            Ok((await_leader(&entry.control, io, &leg.state, &waiter, deadline).await?, Miss::Absent))
         }
         _ => Ok((Some(false), Miss::Absent)),
     }
