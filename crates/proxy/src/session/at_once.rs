@@ -18,6 +18,8 @@ use super::stage::{last, turn};
 use super::state::SessionState;
 use super::trace::Trace;
 use crate::routing::Orders;
+use crate::session::facts::places::has_one_way;
+use crate::session::route::len_to_complete;
 use crate::worker::Worker;
 
 impl Leg {
@@ -57,7 +59,7 @@ pub(super) fn decide_along(
         return None;
     }
     let is_judged = matches!(kind, Kind::Query | Kind::StmtPrepare) || kind.names_statement();
-    if is_judged && !(entry.worker.has_one_way(state) && links.away.others.is_empty()) {
+    if is_judged && !(has_one_way(&entry.worker, state) && links.away.others.is_empty()) {
         return None;
     }
     let decided = decide(entry, state, links, command)?;
@@ -172,7 +174,7 @@ fn comes_alone(
     command: Command<'_>,
     decided: &Decided,
 ) -> bool {
-    if command.kind == Kind::StmtPrepare && worker.len_to_complete(command).is_some() {
+    if command.kind == Kind::StmtPrepare && len_to_complete(worker, command).is_some() {
         return false;
     }
     !(is_held_back(worker, state, command.kind, decided)

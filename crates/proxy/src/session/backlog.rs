@@ -111,7 +111,7 @@ fn poll_skip(
             .scan(&io.backlog)
             .map_err(|error| interrupted(entry, state, &ClientError::malformed(error), seq))?;
         io.backlog.drain(..scanned.len);
-        entry.worker.check_size(scanner)?;
+        check_size(&entry.worker, scanner)?;
         if io.backlog.is_empty() {
             io.backlog = Vec::new();
         }
@@ -121,15 +121,13 @@ fn poll_skip(
     }
 }
 
-impl Worker {
-    /// Refuses a command larger than `mysql-max_allowed_packet`.
-    pub(super) fn check_size(&self, scanner: &MessageScanner) -> Result<(), Ending> {
-        let max = self.settings().variables.max_allowed_packet;
-        if scanner.payload_len() <= u64::from(max) {
-            return Ok(());
-        }
-        Err(Ending::TooLarge(scanner.clone()))
+/// Refuses a command larger than `mysql-max_allowed_packet`.
+pub(super) fn check_size(worker: &Worker, scanner: &MessageScanner) -> Result<(), Ending> {
+    let max = worker.settings().variables.max_allowed_packet;
+    if scanner.payload_len() <= u64::from(max) {
+        return Ok(());
     }
+    Err(Ending::TooLarge(scanner.clone()))
 }
 
 #[cfg(test)]

@@ -215,12 +215,10 @@ async fn reach_wanting(
     reached
 }
 
-impl Worker {
-    /// What a hint names, or the last transaction of the session where a rule says.
-    pub(super) fn fresh_for(&self, state: &SessionState, verdict: &Verdict) -> Option<Fresh> {
-        let has_readers = self.settings().causal.has_readers;
-        Fresh::new(verdict, |hostgroup| state.last_gtid(hostgroup), has_readers)
-    }
+/// What a hint names, or the last transaction of the session where a rule says.
+pub(super) fn fresh_for(worker: &Worker, state: &SessionState, verdict: &Verdict) -> Option<Fresh> {
+    let has_readers = worker.settings().causal.has_readers;
+    Fresh::new(verdict, |hostgroup| state.last_gtid(hostgroup), has_readers)
 }
 
 impl SessionState {

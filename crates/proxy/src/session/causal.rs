@@ -137,14 +137,12 @@ impl Leg {
     }
 }
 
-impl Worker {
-    /// The transaction that a hint or a rule names, if servers are asked for it: where readers of
-    /// binary logs tell what servers have, these count, but they do not tell MariaDB's.
-    pub(super) fn asked_gtid(&self, state: &SessionState, verdict: &Verdict) -> Option<Gtid> {
-        let has_readers = self.settings().causal.has_readers;
-        let gtid = named(verdict, |hostgroup| state.last_gtid(hostgroup));
-        gtid.filter(|gtid| !has_readers || matches!(gtid, Gtid::MariaDb(_)))
-    }
+/// The transaction that a hint or a rule names, if servers are asked for it: where readers of
+/// binary logs tell what servers have, these count, but they do not tell MariaDB's.
+pub(super) fn asked_gtid(worker: &Worker, state: &SessionState, verdict: &Verdict) -> Option<Gtid> {
+    let has_readers = worker.settings().causal.has_readers;
+    let gtid = named(verdict, |hostgroup| state.last_gtid(hostgroup));
+    gtid.filter(|gtid| !has_readers || matches!(gtid, Gtid::MariaDb(_)))
 }
 
 impl SessionState {

@@ -30,6 +30,7 @@ use super::state::prepared::Prepared;
 use super::stop::Stop;
 use crate::ending::Ending;
 use crate::limits::{BEHIND_SETUP_MAX, CAUSAL_DROP_MIN};
+use crate::session::causal_question::limit_of_answer;
 
 impl Leg {
     /// Has the server of the connection in use, or the writer, show what the command in the backlog
@@ -111,7 +112,7 @@ impl Leg {
             return Ok(Reply::Lacks);
         };
         let wait = entry.worker.settings().causal.wait;
-        let limit = entry.worker.limit_of_answer(wait);
+        let limit = limit_of_answer(&entry.worker, wait);
         let capabilities = self.state.identity.capabilities;
         let command = match &decided.patch {
             Some(patch) => patch.applied(&self.flight.front),

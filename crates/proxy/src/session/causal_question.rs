@@ -69,7 +69,7 @@ impl Leg {
         match internal_query_within(
             entry,
             self,
-            entry.worker.limit_of_answer(wait),
+            limit_of_answer(&entry.worker, wait),
             std::slice::from_ref(&question.query),
         )
         .await?
@@ -115,7 +115,7 @@ impl Leg {
             if is_mariadb { Some(row) } else { self.ask_writer(entry, lost::EXECUTED, decided).await? };
         for token in &lacked {
             if let Some(left) = row.as_deref().and_then(|row| lost::left(token, row)) {
-                entry.worker.note_lost(&self.state, awaited.writer, token, left);
+                note_lost(&entry.worker, &self.state, awaited.writer, token, left);
             }
         }
         Ok(())
@@ -136,13 +136,11 @@ impl Leg {
     }
 }
 
-impl Worker {
-    fn note_lost(&self, state: &SessionState, cluster: u32, token: &Gtid, left: Option<Gtid>) {
-        let own = state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
-        if own.is_some_and(|own| own.replace_lost(cluster, token, left)) {
-            self.counts.note(Counter::CausalLost);
-            tracing::warn!(%token, "the writer lacks a transaction that was acknowledged; reads do not wait for it");
-        }
+fn note_lost(worker: &Worker, state: &SessionState, cluster: u32, token: &Gtid, left: Option<Gtid>) {
+    let own = state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
+    if own.is_some_and(|own| own.replace_lost(cluster, token, left)) {
+        worker.counts.note(Counter::CausalLost);
+        tracing::warn!(%token, "the writer lacks a transaction that was acknowledged; reads do not wait for it");
     }
 }
 
@@ -172,9 +170,7 @@ impl Links {
     }
 }
 
-impl Worker {
-    /// How long a reader may take to answer a question with which it waits so long.
-    pub(super) fn limit_of_answer(&self, wait: Duration) -> Duration {
-        (wait + CAUSAL_ANSWER_MAX).min(self.settings().variables.connect_timeout_server_max)
-    }
+/// How long a reader may take to answer a question with which it waits so long.
+pub(super) fn limit_of_answer(worker: &Worker, wait: Duration) -> Duration {
+    (wait + CAUSAL_ANSWER_MAX).min(worker.settings().variables.connect_timeout_server_max)
 }

@@ -17,6 +17,7 @@ use crate::error::Gone;
 use crate::session::backlog::skip_command;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
+use crate::session::measure::note_at_server;
 use crate::worker::Worker;
 
 /// Closes the statement of the command in the backlog, which has no reply, at all servers.
@@ -75,7 +76,7 @@ pub(super) async fn close_at(
         if let Some((_, ticket)) = links.idle_at(hostgroup)
             && entry.worker.upstream.kept.with(ticket, |backend| close_at_kept(backend, serial))
         {
-            entry.worker.note_at_server(Kind::StmtClose);
+            note_at_server(&entry.worker, Kind::StmtClose);
         }
         return Ok(());
     };
@@ -84,7 +85,7 @@ pub(super) async fn close_at(
         links.away.others.push(other);
         return Ok(());
     };
-    entry.worker.note_at_server(Kind::StmtClose);
+    note_at_server(&entry.worker, Kind::StmtClose);
     let packet = close(link, known_as);
     match poll_fn(|cx| Poll::Ready(link.sock_mut().poll_write(cx, &packet))).await {
         Poll::Ready(Ok(n)) if n == packet.len() => links.away.others.push(other),
@@ -99,7 +100,7 @@ impl Links {
     pub(super) async fn close_as(&mut self, worker: &Worker, known_as: u32) -> Result<(), Ending> {
         if let Some(link) = self.connection_mut() {
             let packet = close(link, known_as);
-            worker.note_at_server(Kind::StmtClose);
+            note_at_server(worker, Kind::StmtClose);
             poll_fn(|cx| Poll::Ready(self.send(cx, &packet))).await?;
         }
         Ok(())

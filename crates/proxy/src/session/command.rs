@@ -38,7 +38,9 @@ use super::upload::Upload;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
+use crate::session::backlog::check_size;
 use crate::session::idle::make_idle;
+use crate::session::measure::also_logged;
 use crate::session::shards::straight::begin_at_shard;
 use crate::worker::Worker;
 
@@ -178,7 +180,8 @@ impl Cx<'_> {
             }
             // Most are alone.
             if upload.answer != Answer::None && (next.is_some() || is_behind) {
-                let also = is_behind.then(|| self.entry.worker.also(&self.leg.state, command, &decided));
+                let also =
+                    is_behind.then(|| also_logged(&self.entry.worker, &self.leg.state, command, &decided));
                 let statement = Sent::of(command.kind, decided.plan);
                 self.leg.links.pipelined.push(Step { measured, also: also.unwrap_or_default(), statement });
             }
@@ -248,7 +251,7 @@ impl Cx<'_> {
         }
         let mut scanner = MessageScanner::new(0);
         let whole = scanner.scan(rest).is_ok_and(|scanned| scanned.done)
-            && self.entry.worker.check_size(&scanner).is_ok();
+            && check_size(&self.entry.worker, &scanner).is_ok();
         (whole && !self.leg.links.pipelined.is_full()).then_some(next)
     }
 }
@@ -318,7 +321,7 @@ pub(super) fn poll_upload(
             .scanner
             .scan(input)
             .map_err(|error| interrupted(entry, state, &ClientError::malformed(error), seq))?;
-        entry.worker.check_size(&upload.scanner)?;
+        check_size(&entry.worker, &upload.scanner)?;
         // Each piece counts as a sign of life; between two the client may be as slow as an idle
         // one.
         entry.set_slow();
@@ -402,7 +405,7 @@ fn scan(entry: &BookEntry, state: &SessionState, input: &[u8]) -> Result<(Messag
     let mut scanner = MessageScanner::new(0);
     let scanned =
         scanner.scan(input).map_err(|error| interrupted(entry, state, &ClientError::malformed(error), 1))?;
-    entry.worker.check_size(&scanner)?;
+    check_size(&entry.worker, &scanner)?;
     Ok((scanner, scanned))
 }
 

@@ -8,14 +8,12 @@ use super::decided::Decided;
 use super::state::SessionState;
 use crate::worker::Worker;
 
-impl Worker {
-    /// Finds out whose statements are counted, unless that is known.
-    pub(super) fn know_who(&self, state: &mut SessionState) {
-        let digests = &self.counts.digests;
-        let by_client = digests.is_by_client();
-        if state.who.as_ref().is_none_or(|who| who.is_by_client() != by_client) {
-            state.who = Some(state.find_who(digests, by_client));
-        }
+/// Finds out whose statements are counted, unless that is known.
+pub(super) fn know_who(worker: &Worker, state: &mut SessionState) {
+    let digests = &worker.counts.digests;
+    let by_client = digests.is_by_client();
+    if state.who.as_ref().is_none_or(|who| who.is_by_client() != by_client) {
+        state.who = Some(state.find_who(digests, by_client));
     }
 }
 
@@ -35,14 +33,12 @@ impl SessionState {
     }
 }
 
-impl Worker {
-    /// The digest's text of a statement that was decided about, as tables show it.
-    pub(super) fn digest_text(&self, digest: u64, text: &[u8], decided: &Decided) -> Arc<[u8]> {
-        let orders = decided.orders.as_ref();
-        // What a rule has rewritten is counted as what the client sent.
-        if let Some(original) = orders.and_then(|orders| orders.digest_text.clone()) {
-            return original;
-        }
-        self.routing.borrow_mut().shown_of(digest, text).into()
+/// The digest's text of a statement that was decided about, as tables show it.
+pub(super) fn digest_text(worker: &Worker, digest: u64, text: &[u8], decided: &Decided) -> Arc<[u8]> {
+    let orders = decided.orders.as_ref();
+    // What a rule has rewritten is counted as what the client sent.
+    if let Some(original) = orders.and_then(|orders| orders.digest_text.clone()) {
+        return original;
     }
+    worker.routing.borrow_mut().shown_of(digest, text).into()
 }

@@ -3,6 +3,7 @@
 
 pub(super) mod answers;
 pub(super) mod asking;
+pub(super) mod behind;
 pub(super) mod cache;
 pub(super) mod causal;
 pub(super) mod commands;
@@ -15,6 +16,7 @@ pub(super) mod places;
 pub(super) mod records;
 pub(super) mod replies;
 pub(super) mod routing;
+pub(super) mod screened;
 pub(super) mod sharing;
 pub(super) mod shown;
 pub(super) mod writes;

@@ -14,26 +14,21 @@ use upstream::{Backend, Target};
 use super::state::SessionState;
 use crate::worker::Worker;
 
-impl Worker {
-    /// Whether the split sends reads of the hostgroup elsewhere. A listener with a role that names
-    /// the hostgroup does not.
-    pub(super) fn has_readers(&self, state: &SessionState, hostgroup: u32) -> bool {
-        if state.account.listener.is_some_and(|listener| listener.hostgroup == Some(hostgroup)) {
-            return false;
-        }
-        let routing = self.routing.borrow();
-        let routes = routing.routes();
-        routes.split_on && routes.pairs.reader(hostgroup).is_some()
+/// Whether the split sends reads of the hostgroup elsewhere. A listener with a role that names
+/// the hostgroup does not.
+pub(super) fn has_readers(worker: &Worker, state: &SessionState, hostgroup: u32) -> bool {
+    if state.account.listener.is_some_and(|listener| listener.hostgroup == Some(hostgroup)) {
+        return false;
     }
+    let routing = worker.routing.borrow();
+    let routes = routing.routes();
+    routes.split_on && routes.pairs.reader(hostgroup).is_some()
 }
 
-impl Worker {
-    /// Whether a server of the hostgroup that takes new connections is this one, or is another one.
-    /// Nothing if none takes any.
-    pub(super) fn is_any(&self, backend: &Backend, this: bool) -> Option<bool> {
-        let server = backend.server();
-        let is_it =
-            |one: &pool::Server<Target>| (one.endpoint().endpoint == server.endpoint().endpoint) == this;
-        self.shared.upstream.pool.is_any(server.hostgroup(), is_it)
-    }
+/// Whether a server of the hostgroup that takes new connections is this one, or is another one.
+/// Nothing if none takes any.
+pub(super) fn is_any(worker: &Worker, backend: &Backend, this: bool) -> Option<bool> {
+    let server = backend.server();
+    let is_it = |one: &pool::Server<Target>| (one.endpoint().endpoint == server.endpoint().endpoint) == this;
+    worker.shared.upstream.pool.is_any(server.hostgroup(), is_it)
 }

@@ -16,6 +16,7 @@ use super::state::SessionState;
 use crate::audit;
 use crate::counted::{Ended, answered, is_question, note_time};
 use crate::counts::Counter;
+use crate::session::traced::also_traced;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
 use crate::worker::Worker;
 
@@ -113,45 +114,46 @@ impl BookEntry {
     }
 }
 
-impl Worker {
-    /// What logs want of a command that is sent with the one before it.
-    pub(super) fn also(&self, state: &SessionState, command: Command<'_>, decided: &Decided) -> Also {
-        if !self.logs() || !is_question(command.kind) {
-            return Also::default();
-        }
-        let text = state.shown(self, command);
-        let kept = text.get(..self.settings().logs.text_kept()).unwrap_or(text);
-        Also {
-            text: kept.into(),
-            text_len: text.len(),
-            statement: state.executed_id(command),
-            traced: self.also_traced(state, command, decided),
-        }
+/// What logs want of a command that is sent with the one before it.
+pub(super) fn also_logged(
+    worker: &Worker,
+    state: &SessionState,
+    command: Command<'_>,
+    decided: &Decided,
+) -> Also {
+    if !logs(worker) || !is_question(command.kind) {
+        return Also::default();
+    }
+    let text = state.shown(worker, command);
+    let kept = text.get(..worker.settings().logs.text_kept()).unwrap_or(text);
+    Also {
+        text: kept.into(),
+        text_len: text.len(),
+        statement: state.executed_id(command),
+        traced: also_traced(worker, state, command, decided),
     }
 }
 
-impl Worker {
-    /// Counts a command that a server gets, be it the client's or the proxy's own.
-    pub(super) fn note_at_server(&self, kind: Kind) {
-        let counter = match kind {
-            Kind::StmtPrepare => Counter::ServerPrepare,
-            Kind::StmtExecute | Kind::StmtBulkExecute => Counter::ServerExecute,
-            Kind::StmtClose => Counter::ServerClose,
-            Kind::InitDb => Counter::ServerInitDb,
-            _ => return,
-        };
-        self.counts.note(counter);
-    }
+/// Counts a command that a server gets, be it the client's or the proxy's own.
+pub(super) fn note_at_server(worker: &Worker, kind: Kind) {
+    let counter = match kind {
+        Kind::StmtPrepare => Counter::ServerPrepare,
+        Kind::StmtExecute | Kind::StmtBulkExecute => Counter::ServerExecute,
+        Kind::StmtClose => Counter::ServerClose,
+        Kind::InitDb => Counter::ServerInitDb,
+        _ => return,
+    };
+    worker.counts.note(counter);
+}
 
-    /// Whether statements are logged or traced, or some of them.
-    pub(super) fn logs(&self) -> bool {
-        self.settings().logs.is_any()
-    }
+/// Whether statements are logged or traced, or some of them.
+pub(super) fn logs(worker: &Worker) -> bool {
+    worker.settings().logs.is_any()
 }
 
 impl SessionState {
     /// The text of a command that lists of sessions and logs show.
     pub(super) fn shown<'a>(&'a self, worker: &Worker, command: Command<'a>) -> &'a [u8] {
-        if worker.logs() { self.text_of(command) } else { command.text() }
+        if logs(worker) { self.text_of(command) } else { command.text() }
     }
 }

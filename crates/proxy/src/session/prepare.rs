@@ -31,6 +31,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::broken;
 use crate::session::backlog::{complete_front, skip_command};
+use crate::session::measure::note_at_server;
 use crate::session::reply::refuse_counted;
 use crate::state::substitute::with_numbers;
 use crate::state::typed::Typed;
@@ -180,7 +181,7 @@ async fn prepare_as(
         return Ok(Err(NotPrepared::Cannot));
     };
     let command = ([&[Kind::StmtPrepare as u8][..], text].concat(), Answer::Prepare);
-    entry.worker.note_at_server(Kind::StmtPrepare);
+    note_at_server(&entry.worker, Kind::StmtPrepare);
     let mut replies = match ask_server(entry, leg, &[command]).await? {
         Ok(replies) => replies,
         Err(error) => return Ok(Err(NotPrepared::Lost(error))),

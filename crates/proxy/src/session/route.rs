@@ -13,8 +13,8 @@ use super::facts::executions::{note_prepared, preparing, propose};
 use super::facts::kills::begin_listing;
 use super::facts::writes::note_write;
 use super::leg::Leg;
+use super::state::Past;
 use super::state::prepared::Prepared;
-use super::state::{Past, SessionState};
 use crate::limits::PREPARED_BYTES_MAX;
 use crate::state::{Mark, Pin};
 use crate::worker::Worker;
@@ -98,22 +98,12 @@ fn hear_execution(worker: &Worker, leg: &mut Leg, command: Command<'_>, decided:
     leg.flight.begin().taps.keep_definitions();
 }
 
-impl Worker {
-    /// Whether all statements of the session go to one hostgroup, but for hints.
-    pub(super) fn has_one_way(&self, state: &SessionState) -> bool {
-        let hostgroup = state.account.default_hostgroup;
-        self.routing.borrow().routes().are_trivial_for(hostgroup)
-    }
-}
-
-impl Worker {
-    /// The length of a statement that is to be prepared, comes in pieces, and is kept as a whole:
-    /// without the last ones it could not be prepared anew.
-    pub(super) fn len_to_complete(&self, command: Command<'_>) -> Option<usize> {
-        let max = self.settings().variables.max_allowed_packet as usize;
-        let len = command.payload_len() as usize;
-        (!command.is_there() && !command.continues() && len <= max.min(PREPARED_BYTES_MAX)).then_some(len)
-    }
+/// The length of a statement that is to be prepared, comes in pieces, and is kept as a whole:
+/// without the last ones it could not be prepared anew.
+pub(super) fn len_to_complete(worker: &Worker, command: Command<'_>) -> Option<usize> {
+    let max = worker.settings().variables.max_allowed_packet as usize;
+    let len = command.payload_len() as usize;
+    (!command.is_there() && !command.continues() && len <= max.min(PREPARED_BYTES_MAX)).then_some(len)
 }
 
 /// What a command that carries no statement changes for those behind it, if it succeeds.

@@ -25,6 +25,8 @@ use super::state::SessionState;
 use crate::ending::Ending;
 use crate::limits::ROUTINE_BYTES_MAX;
 use crate::relations::{Behind, Relation};
+use crate::session::facts::behind::relations_of;
+use crate::session::facts::places::has_one_way;
 use crate::state::Pin;
 use crate::worker::Worker;
 
@@ -65,7 +67,7 @@ impl Leg {
             // A session that is bound by other pins would not be free, and warnings would be gone.
             && self.links.has_only_pins(pins)
             // Sessions that have one connection to one server need not know.
-            && (shares(entry, &self.state, hostgroup) || !entry.worker.has_one_way(&self.state))
+            && (shares(entry, &self.state, hostgroup) || !has_one_way(&entry.worker, &self.state))
     }
 }
 
@@ -78,7 +80,7 @@ pub(super) async fn judge_routines(entry: &BookEntry, leg: &mut Leg) -> Result<(
     let (mut all, age) = unjudged.take(Instant::now().into_std());
     let age = age + UNALTERED_MIN;
     // Where many sessions use a table first, one of them asks.
-    all.retain(|code| !entry.worker.is_known_to_be_harmless(&leg.state, code, hostgroup));
+    all.retain(|code| !is_known_to_be_harmless(&entry.worker, &leg.state, code, hostgroup));
     if all.is_empty() {
         leg.links.end_pins_of_code();
         return Ok(());
@@ -101,7 +103,7 @@ pub(super) async fn judge_routines(entry: &BookEntry, leg: &mut Leg) -> Result<(
             forget_warnings(entry, leg).await?;
         }
         end_question(entry, leg).await?;
-        let Some(more) = entry.worker.used_by(&leg.state, batch, &replies, version) else {
+        let Some(more) = used_by(&entry.worker, &leg.state, batch, &replies, version) else {
             return Ok(());
         };
         asked = all.len();
@@ -116,7 +118,7 @@ pub(super) async fn judge_routines(entry: &BookEntry, leg: &mut Leg) -> Result<(
     }
     for code in &all {
         if let Code::Behind(relation) = code {
-            entry.worker.note_behind(&leg.state, relation, Behind::Nothing, version);
+            note_behind(&entry.worker, &leg.state, relation, Behind::Nothing, version);
         }
     }
     // A server that has been in another schema and back knows the character set of this one
@@ -132,57 +134,55 @@ pub(super) async fn judge_routines(entry: &BookEntry, leg: &mut Leg) -> Result<(
     Ok(())
 }
 
-impl Worker {
-    /// Whether another session has found out that nothing is behind the name of this table.
-    fn is_known_to_be_harmless(&self, state: &SessionState, code: &Code, hostgroup: u32) -> bool {
-        let whose = state.whose(hostgroup);
-        let (relations, now) = self.relations();
-        let behind = |relation| relations.behind(whose, relation, now);
-        matches!(code, Code::Behind(relation) if behind(relation) == Some(Behind::Nothing))
-    }
+/// Whether another session has found out that nothing is behind the name of this table.
+fn is_known_to_be_harmless(worker: &Worker, state: &SessionState, code: &Code, hostgroup: u32) -> bool {
+    let whose = state.whose(hostgroup);
+    let (relations, now) = worker.relations();
+    let behind = |relation| relations.behind(whose, relation, now);
+    matches!(code, Code::Behind(relation) if behind(relation) == Some(Behind::Nothing))
+}
 
-    /// What these use by what their server has answered; nothing if one leaves something, or may.
-    /// Definitions had this version when it was asked.
-    fn used_by(
-        &self,
-        state: &SessionState,
-        batch: &[Code],
-        replies: &[Reply],
-        version: u64,
-    ) -> Option<Vec<Code>> {
-        let mut replies = replies.iter();
-        let mut all = Vec::new();
-        for code in batch {
-            let (uses, schema) = match code {
-                Code::Routine(routine) => (uses_of(replies.next()?, replies.next()?)?, &routine.schema),
-                Code::Behind(relation) => {
-                    let reply = replies.next()?;
-                    if relations::takes_values(reply) {
-                        self.note_behind(state, relation, Behind::Sequence, version);
-                        return None;
-                    }
-                    let Some(uses) = relations::uses(reply) else {
-                        self.note_behind(state, relation, Behind::Something, version);
-                        return None;
-                    };
-                    (uses, &relation.schema)
+/// What these use by what their server has answered; nothing if one leaves something, or may.
+/// Definitions had this version when it was asked.
+fn used_by(
+    worker: &Worker,
+    state: &SessionState,
+    batch: &[Code],
+    replies: &[Reply],
+    version: u64,
+) -> Option<Vec<Code>> {
+    let mut replies = replies.iter();
+    let mut all = Vec::new();
+    for code in batch {
+        let (uses, schema) = match code {
+            Code::Routine(routine) => (uses_of(replies.next()?, replies.next()?)?, &routine.schema),
+            Code::Behind(relation) => {
+                let reply = replies.next()?;
+                if relations::takes_values(reply) {
+                    note_behind(worker, state, relation, Behind::Sequence, version);
+                    return None;
                 }
-            };
-            for called in uses.routines {
-                all.push(Code::Routine(Routine::of(called, schema)?));
+                let Some(uses) = relations::uses(reply) else {
+                    note_behind(worker, state, relation, Behind::Something, version);
+                    return None;
+                };
+                (uses, &relation.schema)
             }
-            let tables = relations::relations_of(uses.tables.into_iter(), schema);
-            let judges = self.settings().judge_tables;
-            all.extend(tables.into_iter().filter(|_| judges).map(Code::Behind));
+        };
+        for called in uses.routines {
+            all.push(Code::Routine(Routine::of(called, schema)?));
         }
-        Some(all)
+        let tables = relations_of(uses.tables.into_iter(), schema);
+        let judges = worker.settings().judge_tables;
+        all.extend(tables.into_iter().filter(|_| judges).map(Code::Behind));
     }
+    Some(all)
+}
 
-    fn note_behind(&self, state: &SessionState, relation: &Relation, behind: Behind, version: u64) {
-        let whose = state.whose(state.here);
-        let (relations, now) = self.relations();
-        relations.note(whose, relation, behind, (version, now));
-    }
+fn note_behind(worker: &Worker, state: &SessionState, relation: &Relation, behind: Behind, version: u64) {
+    let whose = state.whose(state.here);
+    let (relations, now) = worker.relations();
+    relations.note(whose, relation, behind, (version, now));
 }
 
 /// How to ask what a routine is, and whether it has been that since it was called and longer; or

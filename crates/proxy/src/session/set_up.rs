@@ -36,10 +36,12 @@ use crate::invariant::broken;
 use crate::limits::{BEHIND_SETUP_MAX, INTERNAL_LOST_MAX};
 use crate::session::backlog::complete_front;
 use crate::session::close::close_everywhere;
+use crate::session::facts::screened::{note_ruling, note_sighting};
 use crate::session::kept_error::refuse_and_keep;
 use crate::session::own::refuse_unserved;
 use crate::session::parts::drop_unanswered;
 use crate::session::reply::{answer_here, refuse_here};
+use crate::session::route::len_to_complete;
 
 /// How a command gets to the connection that was set up for it.
 #[derive(Debug)]
@@ -63,8 +65,8 @@ impl Cx<'_> {
         if let Route::Local(reply) = &decided.route {
             let reply = Reply::clone(reply);
             if let Some(command) = self.io.command(self.leg.state.identity.capabilities) {
-                self.entry.worker.note_ruling(&self.leg.state, command, &decided);
-                self.entry.worker.note_sighting(&self.leg.state, command, &decided);
+                note_ruling(&self.entry.worker, &self.leg.state, command, &decided);
+                note_sighting(&self.entry.worker, &self.leg.state, command, &decided);
             }
             let is_injected = matches!(decided.screened.sighting, Some(Sighting::Refused(_)));
             match reply {
@@ -81,7 +83,7 @@ impl Cx<'_> {
             && let Some(len) = self
                 .io
                 .command(self.leg.state.identity.capabilities)
-                .and_then(|command| self.entry.worker.len_to_complete(command))
+                .and_then(|command| len_to_complete(&self.entry.worker, command))
             && let Some(room) = self.entry.worker.texts.reserve(len)
         {
             Box::pin(complete_front(self.entry, self.io, self.leg)).await?;

@@ -24,6 +24,7 @@ use super::without_schema::position_of_schema;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::Gone;
+use crate::session::measure::note_at_server;
 use crate::state::gtids::said_to;
 use crate::statement::set_use::{SetOf, set_of};
 use crate::worker::Worker;
@@ -124,7 +125,7 @@ async fn say_settings(entry: &BookEntry, leg: &mut Leg) -> Result<Result<(), Acq
     let schema_at = position_of_schema(&missing);
     for said in &missing {
         match said {
-            Said::Schema(_) => entry.worker.note_at_server(Kind::InitDb),
+            Said::Schema(_) => note_at_server(&entry.worker, Kind::InitDb),
             Said::Statement(text) if set_of(text) == SetOf::Names => {
                 entry.worker.counts.note(Counter::ServerSetNames);
             }

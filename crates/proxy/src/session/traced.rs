@@ -11,36 +11,34 @@ use super::decided::Decided;
 use super::state::SessionState;
 use crate::worker::Worker;
 
-impl Worker {
-    /// The same of a command that is sent with the one before it.
-    #[inline]
-    pub(super) fn also_traced(
-        &self,
-        state: &SessionState,
-        command: Command<'_>,
-        decided: &Decided,
-    ) -> Option<Box<Traced>> {
-        self.is_tracing().then(|| Box::new(self.traced(state, command, Some(decided))))
-    }
+/// The same of a command that is sent with the one before it.
+#[inline]
+pub(super) fn also_traced(
+    worker: &Worker,
+    state: &SessionState,
+    command: Command<'_>,
+    decided: &Decided,
+) -> Option<Box<Traced>> {
+    worker.is_tracing().then(|| Box::new(traced(worker, state, command, Some(decided))))
+}
 
-    #[cold]
-    pub(super) fn traced(
-        &self,
-        state: &SessionState,
-        command: Command<'_>,
-        decided: Option<&Decided>,
-    ) -> Traced {
-        let rule = match decided.and_then(|decided| decided.orders.as_ref()?.verdict.source) {
-            Some(Source::Rule(id)) => Some(id),
-            _ => None,
-        };
-        let text = state.shown(self, command);
-        Traced {
-            parent: state.parent(command),
-            rule,
-            waiting_since: None,
-            shows_digest: !state.reading().shows_literals(text),
-        }
+#[cold]
+pub(super) fn traced(
+    worker: &Worker,
+    state: &SessionState,
+    command: Command<'_>,
+    decided: Option<&Decided>,
+) -> Traced {
+    let rule = match decided.and_then(|decided| decided.orders.as_ref()?.verdict.source) {
+        Some(Source::Rule(id)) => Some(id),
+        _ => None,
+    };
+    let text = state.shown(worker, command);
+    Traced {
+        parent: state.parent(command),
+        rule,
+        waiting_since: None,
+        shows_digest: !state.reading().shows_literals(text),
     }
 }
 

@@ -25,6 +25,10 @@ use crate::session::facts::cache::tables_of;
 use crate::session::facts::places::unseen_behind;
 use crate::session::links::Links;
 use crate::session::stage::cache::asked::{Asked, Who, row};
+use crate::session::stage::cache::fresh::source_of;
+use crate::session::stage::cache::peek::peek_at;
+use crate::session::stage::cache::said::{about, cache_account, digest_tells_names, sees_own_writes};
+use crate::session::stage::cache::tables::sight_of;
 use crate::session::state::SessionState;
 use crate::state::Pin;
 use crate::worker::Worker;
@@ -62,14 +66,14 @@ pub(in crate::session) fn cache_key(
     // Reader and writer have the same data.
     let hostgroup = if target.is_split { state.account.default_hostgroup } else { target.hostgroup };
     let asked_at = if policy.mode.sees_own_writes() {
-        entry.worker.sees_own_writes(hostgroup)?;
+        sees_own_writes(&entry.worker, hostgroup)?;
         cache.watch_tables();
         hostgroup
     } else {
         target.hostgroup
     };
-    let source = entry.worker.source_of(policy, hostgroup)?;
-    let (account, text) = (entry.worker.cache_account(state, Some(user)), state.text_of(command));
+    let source = source_of(&entry.worker, policy, hostgroup)?;
+    let (account, text) = (cache_account(&entry.worker, state, Some(user)), state.text_of(command));
     let who = Who { account, class, hostgroups: [hostgroup, asked_at] };
     let said = said(entry, state, links, &who, (text, decided), &how, epoch);
     said.refusal.map_or(Ok(()), Err)?;
@@ -125,7 +129,7 @@ pub(in crate::session) fn peek(
     let asked = entry.without_questions(|| cache_key(entry, state, links, command, &decided));
     match asked {
         Err(refusal) => Peek::Refused(refusal),
-        Ok(asked) => match entry.worker.peek_at(&asked) {
+        Ok(asked) => match peek_at(&entry.worker, &asked) {
             Peek::Miss(_) if is_unjudged => Peek::NotStored(NotStored::Unjudged),
             peek => peek,
         },
@@ -143,7 +147,7 @@ pub(in crate::session) fn said(
     epoch: u64,
 ) -> Rc<Said> {
     let (worker, cache) = (&*entry.worker, &*entry.worker.shared.cache);
-    let about = entry.worker.about(state, who, text, decided, how);
+    let about = about(&entry.worker, state, who, text, decided, how);
     let now = (epoch, worker.uptime_ms());
     if let Some(about) = &about
         && let Some(said) = worker.cached.memo.borrow().get(about, now, &cache.versions)
@@ -181,7 +185,7 @@ pub(in crate::session) fn reading(
     let cache = &entry.worker.shared.cache;
     let reads = state.with_schemas(&tables.reads);
     let mut reading =
-        cache.catalog.reading(entry.worker.sight_of(account, hostgroup), &cache.versions, reads);
+        cache.catalog.reading(sight_of(&entry.worker, account, hostgroup), &cache.versions, reads);
     reading.is_open |= !links.names_all(state, text, &tables);
     entry.want(hostgroup, std::mem::take(&mut reading.to_ask));
     Some(reading)
@@ -288,7 +292,7 @@ pub(in crate::session) fn telling_digest(
 ) -> Option<u64> {
     let routing = worker.routing.borrow();
     let digest = routing.routes().sound(decided.digest(), decided.screened.clear);
-    digest.filter(|_| worker.digest_tells_names(state, decided))
+    digest.filter(|_| digest_tells_names(worker, state, decided))
 }
 
 /// What the answer is invalidated by.

@@ -23,6 +23,8 @@ use crate::session::links::Links;
 use crate::session::stage::cache::answer::{Known, Look, STATUS, Stale};
 use crate::session::stage::cache::asked::Asked;
 use crate::session::stage::cache::fresh::Fresh;
+use crate::session::stage::cache::missed::passes;
+use crate::session::stage::cache::stale::{find_stale, has_stale};
 use crate::session::state::{Past, SessionState};
 use crate::worker::Worker;
 
@@ -121,9 +123,9 @@ pub(in crate::session) fn missed(
         let cause = worker.shared.cache.versions.last_cause(&asked.said.scope);
         stats.invalidated(asked.row, cause);
     }
-    match worker.passes(asked, now_ms, stats) {
+    match passes(worker, asked, now_ms, stats) {
         // If no server answers, it is needed.
-        Some(reason) if !worker.has_stale(asked, now_ms) => {
+        Some(reason) if !has_stale(worker, asked, now_ms) => {
             stats.missed(asked.row, miss);
             stats.not_stored(asked.row, reason);
             Look::Pass
@@ -187,7 +189,7 @@ pub(in crate::session) fn look_stale(
     asked: &Asked,
     now_ms: u64,
 ) -> Option<(RowCounts, usize)> {
-    let hit = worker.find_stale(asked, now_ms)?;
+    let hit = find_stale(worker, asked, now_ms)?;
     worker.cached.write(&hit, style(state, None));
     Some((hit.answer.rows(), worker.cached.written().len()))
 }

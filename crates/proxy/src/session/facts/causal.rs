@@ -18,6 +18,8 @@ use crate::causal::{is_writer_of, machine};
 use crate::counts::Counter;
 use crate::fresh::Fresh;
 use crate::session::awaited::{Awaited, Known, Question};
+use crate::session::catch_up::fresh_for;
+use crate::session::causal::asked_gtid;
 use crate::session::decided::Decided;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
@@ -31,7 +33,7 @@ pub(in crate::session) fn has_to_see(
     decided: &Decided,
 ) -> Option<Fresh> {
     let orders = decided.orders.as_ref()?;
-    worker.fresh_for(state, &orders.verdict).filter(|_| !links.stays(state, decided))
+    fresh_for(worker, state, &orders.verdict).filter(|_| !links.stays(state, decided))
 }
 
 /// Whether the session has left something in this hostgroup that its statements need, so that
@@ -122,7 +124,7 @@ pub(in crate::session) fn awaits_writes(
 ) -> bool {
     let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
     may_lack_writes(worker, state, links, decided)
-        || verdict.is_some_and(|verdict| worker.asked_gtid(state, verdict).is_some())
+        || verdict.is_some_and(|verdict| asked_gtid(worker, state, verdict).is_some())
 }
 
 /// A statement is being sent to a server that has what the statement must see.
@@ -200,7 +202,7 @@ pub(in crate::session) fn awaited_for(
     verdict: Option<&Verdict>,
     writer: u32,
 ) -> Awaited {
-    let named = verdict.and_then(|verdict| worker.asked_gtid(state, verdict));
+    let named = verdict.and_then(|verdict| asked_gtid(worker, state, verdict));
     let own = state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
     let scope = own.map_or(CausalReads::Off, |_| causal_scope_of(state, verdict));
     let version = own.map_or(0, |own| own.version(scope));

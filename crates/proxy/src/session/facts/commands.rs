@@ -17,6 +17,7 @@ use crate::limits::{BATCHED_BYTES_MAX, EXPLAINED_BYTES_MAX};
 use crate::session::decided::Decided;
 use crate::session::facts::causal::is_bound_to;
 use crate::session::facts::kills::{own_kill, prepared_kill, takes_several_statements};
+use crate::session::facts::screened::is_watched;
 use crate::session::hidden::Batched;
 use crate::session::leg::Leg;
 use crate::session::state::{Past, SessionState};
@@ -145,7 +146,7 @@ pub(in crate::session) fn own_statement(worker: &Worker, state: &SessionState, t
         // Where texts are judged, the server gets the client's, and refuses an id that it does
         // not know.
         Some(Own::KillAndMore) => {
-            (takes_several_statements(state) && !worker.is_watched(state)).then_some(Own::KillAndMore)
+            (takes_several_statements(state) && !is_watched(worker, state)).then_some(Own::KillAndMore)
         }
         Some(Own::KillOwn(kill)) => Some(Own::Kill(own_kill(state, kill))),
         own => own,

@@ -16,12 +16,14 @@ use wire::frame::HEADER_LEN;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::session::decided::Decided;
+use crate::session::digest::digest_text;
 use crate::session::entry::BookEntry;
-use crate::session::facts::places::shares;
+use crate::session::facts::places::{has_one_way, shares};
 use crate::session::flight::Flight;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
+use crate::session::measure::{logs, note_at_server};
 use crate::session::state::prepared::{NO_MODES, Prepared, Preparing};
 use crate::session::state::{Past, SessionState};
 use crate::statement::kill::PreparedKill;
@@ -136,7 +138,7 @@ pub(in crate::session) async fn send_parts(
         }
         rest = rest.get_mut(len..).unwrap_or_default();
     }
-    worker.note_at_server(Kind::SendLongData);
+    note_at_server(worker, Kind::SendLongData);
     poll_fn(|cx| Poll::Ready(leg.links.send(cx, &parts))).await
 }
 
@@ -152,8 +154,9 @@ pub(in crate::session) fn preparing(
     if kill.is_some() {
         state.past |= Past::PREPARED_KILL;
     }
-    let moves =
-        !entry.worker.has_one_way(state) || entry.worker.logs() || shares(entry, state, decided.hostgroup());
+    let moves = !has_one_way(&entry.worker, state)
+        || logs(&entry.worker)
+        || shares(entry, state, decided.hostgroup());
     let (digest, mut change) = (decided.digest(), decided.change.take());
     if let Some(change) = change.as_mut().filter(|_| state.identity.keeps_definitions()) {
         change.without_definitions();
@@ -162,7 +165,7 @@ pub(in crate::session) fn preparing(
         link.note_prepared(change.as_deref());
     }
     let shown = |digest| {
-        let new = || entry.worker.digest_text(digest, text, decided);
+        let new = || digest_text(&entry.worker, digest, text, decided);
         entry.worker.counts.digests.text(digest).unwrap_or_else(new)
     };
     let digest_text = digest.map(shown).unwrap_or_default();

@@ -5,6 +5,7 @@ use reply::listing::Listing;
 use wire::Capabilities;
 use wire::command::Kind;
 
+use crate::session::facts::screened::is_watched;
 use crate::session::flight::Flight;
 use crate::session::state::{Past, SessionState};
 use crate::state::OPTION;
@@ -61,7 +62,7 @@ pub(in crate::session) fn kill_by_parameter(
     let all = state.prepared.as_ref()?;
     let PreparedKill::ByParameter { kill, kind } = all.kill(command.statement()?)? else { return None };
     let (id, kind) = command.params(1)?.first_whole_number(kind)?;
-    (!worker.is_watched(state)).then_some((Kill { id, ..kill }, kind))
+    (!is_watched(worker, state)).then_some((Kill { id, ..kill }, kind))
 }
 
 /// Whether other statements may stand behind the first in one text.

@@ -13,6 +13,9 @@ use crate::control::Control;
 use crate::routing::Circumstances;
 use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
+use crate::session::facts::behind::behind_tables;
+use crate::session::facts::screened::is_watched;
+use crate::session::followed::is_any;
 use crate::session::links::Links;
 use crate::session::pipelined::work_at;
 use crate::session::state::SessionState;
@@ -34,7 +37,7 @@ pub(in crate::session) fn go_on(control: &Control, state: &mut SessionState, lin
 /// Whether this is such a session. It is not if the firewall watches its statements: the proxy
 /// has to look at those.
 pub(in crate::session) fn is_fast_forward(worker: &Worker, state: &SessionState) -> bool {
-    state.identity.account.user.has(Options::FAST_FORWARD) && !worker.is_watched(state)
+    state.identity.account.user.has(Options::FAST_FORWARD) && !is_watched(worker, state)
 }
 
 /// Whether new sessions of a followed hostgroup are at other servers than this one, and a
@@ -42,7 +45,7 @@ pub(in crate::session) fn is_fast_forward(worker: &Worker, state: &SessionState)
 pub(in crate::session) fn is_left_behind(worker: &Worker, state: &SessionState, backend: &Backend) -> bool {
     state.identity.tier != Tier::Client
         && worker.shared.is_followed(backend.server().hostgroup())
-        && worker.is_any(backend, true) == Some(false)
+        && is_any(worker, backend, true) == Some(false)
 }
 
 /// Whether sessions share the connections to this hostgroup.
@@ -89,7 +92,7 @@ pub(in crate::session) fn unseen_behind(
         && !decided.is_believed()
         && entry.worker.settings().judge_tables
         && shares(entry, state, decided.hostgroup());
-    if matters { entry.worker.behind(state, decided, text) } else { None }
+    if matters { behind_tables(&entry.worker, state, decided, text) } else { None }
 }
 
 /// Whether the backend in use is where it goes, and knows what the client has set.
@@ -161,4 +164,10 @@ pub(in crate::session) fn asked(command: Command<'_>, params: u16) -> Option<Acc
 /// Whether a command runs a statement.
 pub(in crate::session) const fn runs(kind: Kind) -> bool {
     matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute)
+}
+
+/// Whether all statements of the session go to one hostgroup, but for hints.
+pub(in crate::session) fn has_one_way(worker: &Worker, state: &SessionState) -> bool {
+    let hostgroup = state.account.default_hostgroup;
+    worker.routing.borrow().routes().are_trivial_for(hostgroup)
 }

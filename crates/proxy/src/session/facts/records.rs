@@ -9,7 +9,7 @@ use observe::rows::NO_HOSTGROUP;
 use observe::running::{Measured, Paused, Traced};
 use reply::compare::{Compare, Half};
 use route::limits::JUDGED_BYTES_MAX;
-use route::{Account, Branches, Route};
+use route::{Account, Branches, Cached, Route};
 use sql::StatementKind;
 use tokio::time::Instant;
 use upstream::{Reply, Run};
@@ -22,12 +22,17 @@ use crate::counts::Counter;
 use crate::mirror::Copy;
 use crate::mirror::submit::submit;
 use crate::session::decided::Decided;
+use crate::session::digest::{digest_text, know_who};
 use crate::session::entry::BookEntry;
+use crate::session::facts::screened::{note_ruling, note_sighting};
 use crate::session::flight::Flight;
 use crate::session::hidden::Batched;
 use crate::session::io::Io;
 use crate::session::links::Links;
+use crate::session::measure::note_at_server;
+use crate::session::stage::cache::asked::row;
 use crate::session::state::SessionState;
+use crate::session::traced::traced;
 use crate::session::upload::Upload;
 use crate::state::trackers::told_in;
 use crate::statement::set_use::{SetOf, set_of};
@@ -59,17 +64,17 @@ pub(in crate::session) fn place(
     match command.kind {
         Kind::Query => {
             let digest = decided.digest()?;
-            entry.worker.know_who(state);
+            know_who(&entry.worker, state);
             let (worker, text) = (&entry.worker, command.text());
             worker.followed.begin(&worker.shared.cache, entry.control.id(), &state.caller, digest, text);
             let who = state.who.as_ref()?;
-            let text = || entry.worker.digest_text(digest, text, decided);
+            let text = || digest_text(&entry.worker, digest, text, decided);
             entry.worker.counts.digests.enter(who, hostgroup, digest, text)
         }
         Kind::StmtExecute | Kind::StmtBulkExecute => {
             // It may have been prepared before digests were switched off.
             entry.worker.routing.borrow().routes().digests.as_ref()?;
-            entry.worker.know_who(state);
+            know_who(&entry.worker, state);
             let who = state.who.as_ref()?;
             let id = command.statement()?;
             let what = state.prepared.as_ref()?.executed(id)?;
@@ -91,7 +96,7 @@ pub(in crate::session) fn place_of_hit(
     decided: &Decided,
 ) -> Option<Place> {
     let digest = decided.digest()?;
-    entry.worker.know_who(state);
+    know_who(&entry.worker, state);
     if command.kind == Kind::Query {
         let (worker, text) = (&entry.worker, command.text());
         worker.followed.begin(&worker.shared.cache, entry.control.id(), &state.caller, digest, text);
@@ -100,7 +105,7 @@ pub(in crate::session) fn place_of_hit(
     let prepared = || state.prepared.as_ref()?.get(command.statement()?);
     let text = || match prepared().filter(|_| command.kind == Kind::StmtExecute) {
         Some(prepared) => Arc::clone(&prepared.what.digest_text),
-        None => entry.worker.digest_text(digest, command.text(), decided),
+        None => digest_text(&entry.worker, digest, command.text(), decided),
     };
     entry.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
 }
@@ -196,7 +201,7 @@ pub(in crate::session) fn note_traced(
     decided: &Decided,
 ) {
     if entry.worker.is_tracing() {
-        entry.control.running.trace(entry.worker.traced(state, command, Some(decided)));
+        entry.control.running.trace(traced(&entry.worker, state, command, Some(decided)));
     }
 }
 
@@ -209,7 +214,7 @@ pub(in crate::session) fn note_traced_here(
     decided: Option<&Decided>,
 ) {
     if entry.worker.is_tracing() {
-        entry.control.running.trace(entry.worker.traced(state, command, decided));
+        entry.control.running.trace(traced(&entry.worker, state, command, decided));
     }
 }
 
@@ -223,7 +228,7 @@ pub(in crate::session) fn note_traced_wait(
     since: Instant,
 ) {
     if entry.worker.is_tracing() && is_question(command.kind) {
-        let known = entry.worker.traced(state, command, None);
+        let known = traced(&entry.worker, state, command, None);
         let waiting = Traced { waiting_since: Some(since), ..known };
         entry.control.running.trace(waiting);
     }
@@ -239,7 +244,7 @@ pub(in crate::session) fn place_here(
     kind: Kind,
 ) -> Option<Place> {
     let digest = flight.digest.filter(|_| kind == Kind::Query)?.get();
-    worker.know_who(state);
+    know_who(worker, state);
     let who = state.who.as_ref()?;
     let text = io.command(state.identity.capabilities).map_or(&[][..], |command| command.text());
     let text = || worker.routing.borrow_mut().shown_of(digest, text).into();
@@ -261,9 +266,9 @@ pub(in crate::session) fn measure(
         Some(paused) => Measured { statement: paused.measured.statement, ..Measured::plain(kind) },
         None if decided.is_counted => Measured::plain(kind),
         None => {
-            entry.worker.note_ruling(state, command, decided);
-            entry.worker.note_sighting(state, command, decided);
-            entry.worker.note_uncached(decided);
+            note_ruling(&entry.worker, state, command, decided);
+            note_sighting(&entry.worker, state, command, decided);
+            note_uncached(&entry.worker, decided);
             entry.measure_as(command, decided.plan.statement())
         }
     };
@@ -275,9 +280,20 @@ pub(in crate::session) fn measure(
     let place = place(entry, state, command, decided);
     let (digest, log) = (decided.digest(), decided.log());
     let bytes = u32::try_from(command.payload().len()).unwrap_or(u32::MAX);
-    entry.worker.note_at_server(kind);
+    note_at_server(&entry.worker, kind);
     if own.statement == Some(StatementKind::Set) && set_of(command.text()) == SetOf::Names {
         entry.worker.counts.note(Counter::ServerSetNames);
     }
     Measured { digest, log, place, bytes, ..own }
+}
+
+/// Counts why the answer to a command is not looked up, if it was to be.
+fn note_uncached(worker: &Worker, decided: &Decided) {
+    let Some(Cached { policy, refused: Some(refusal) }) =
+        decided.orders.as_ref().and_then(|orders| orders.cached)
+    else {
+        return;
+    };
+    let row = row(&policy, decided);
+    worker.counts.cache.borrow_mut().refused(row, refusal);
 }

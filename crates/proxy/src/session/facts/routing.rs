@@ -16,6 +16,7 @@ use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
 use crate::session::facts::causal::is_bound_to;
 use crate::session::facts::places::{asked, circumstances, unseen_behind};
+use crate::session::facts::screened::screen_execution;
 use crate::session::links::Links;
 use crate::session::stage::local::tell::explain_text;
 use crate::session::state::SessionState;
@@ -67,7 +68,7 @@ pub(in crate::session) fn execute_as(
     what: &Preparing,
     decided: Decided,
 ) -> Decided {
-    let decided = entry.worker.screen_execution(state, kind, Some(what), decided.prepared_as(what));
+    let decided = screen_execution(&entry.worker, state, kind, Some(what), decided.prepared_as(what));
     match what.text.as_deref() {
         Some(text) if kind == Kind::StmtExecute || kind == Kind::StmtBulkExecute => {
             look_behind(entry, state, links, decided, text, true)
@@ -145,7 +146,7 @@ pub(in crate::session) fn decide_unknown(
         // It may be one that is being prepared.
         decided.plan = decided.plan.in_doubt();
     }
-    entry.worker.screen_execution(state, kind, None, decided)
+    screen_execution(&entry.worker, state, kind, None, decided)
 }
 
 /// The same decision about a statement with this text, or about an execution of it, with what

@@ -11,7 +11,8 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::entry::BookEntry;
 use crate::session::facts::endings::told;
-use crate::session::facts::places::{is_left_behind, shares};
+use crate::session::facts::places::{has_one_way, is_left_behind, shares};
+use crate::session::followed::{has_readers, is_any};
 use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::state::Pin;
@@ -40,7 +41,7 @@ pub(in crate::session) fn judge_server(
     }
     let Loss::Session(pin) = links.loss(state) else { return Ok(()) };
     let is_of_use = if is_replica {
-        entry.worker.is_any(backend, false) == Some(false) && !entry.worker.has_readers(state, hostgroup)
+        is_any(&entry.worker, backend, false) == Some(false) && !has_readers(&entry.worker, state, hostgroup)
     } else {
         state.in_transaction() || !is_left_behind(&entry.worker, state, backend)
     };
@@ -196,7 +197,7 @@ pub(in crate::session) fn may_ask_what_is_set(
         return false;
     }
     // Sessions that have one connection to one server need not know.
-    let matters = shares(entry, state, hostgroup) || !entry.worker.has_one_way(state);
+    let matters = shares(entry, state, hostgroup) || !has_one_way(&entry.worker, state);
     // The question would take away what the client may ask for, or be told as a part of its
     // transaction.
     let hides = pins.has_any(&[Pin::Warnings, Pin::FoundRows, Pin::Prepare]) || state.in_transaction();

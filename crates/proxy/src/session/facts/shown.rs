@@ -1,8 +1,8 @@
 //! What others are shown of a session that waits or answers.
 
-use command::Command;
 use std::num::NonZeroU64;
 
+use command::Command;
 use observe::running::Measured;
 use tokio::time::Instant;
 use wire::command::Kind;
@@ -11,6 +11,7 @@ use crate::session::entry::BookEntry;
 use crate::session::facts::records::{note_traced_here, note_traced_wait, place_here};
 use crate::session::flight::Flight;
 use crate::session::io::Io;
+use crate::session::measure::logs;
 use crate::session::state::SessionState;
 
 /// Counts the command in the backlog, which no server gets.
@@ -93,6 +94,6 @@ pub(in crate::session) fn text_for_logs<'a>(
     io: &'a Io,
     state: &'a SessionState,
 ) -> &'a [u8] {
-    let first = io.command(state.identity.capabilities).filter(|_| entry.worker.logs());
+    let first = io.command(state.identity.capabilities).filter(|_| logs(&entry.worker));
     first.map_or(&[], |command| state.shown(&entry.worker, command))
 }

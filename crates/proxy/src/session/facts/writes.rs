@@ -20,6 +20,7 @@ use crate::session::flight::Flight;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::relations::defines;
+use crate::session::stage::cache::tables::sight;
 use crate::session::state::{Past, SessionState};
 use crate::worker::Worker;
 
@@ -59,7 +60,7 @@ pub(in crate::session) fn written(
     let (cache, hostgroup) = (&entry.worker.shared.cache, decided.target()?);
     let reads = state.with_schemas(&tables.reads);
     let written =
-        cache.catalog.written(entry.worker.sight(state, hostgroup), &cache.versions, writes, &reads);
+        cache.catalog.written(sight(&entry.worker, state, hostgroup), &cache.versions, writes, &reads);
     entry.want(hostgroup, written.to_ask);
     written.tables
 }

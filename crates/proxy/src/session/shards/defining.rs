@@ -25,6 +25,7 @@ use crate::session::facts::replies::write_to_client;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
+use crate::session::shards::facts::names_at;
 use crate::session::state::SessionState;
 use crate::state::SCHEMA;
 
@@ -163,7 +164,7 @@ async fn give_definition(
     let source = |(session, branch): (usize, &Branch)| Source {
         hostgroup: branch.hostgroup,
         session,
-        names: entry.worker.names_at(branch.hostgroup),
+        names: names_at(&entry.worker, branch.hostgroup),
         rows: Vec::new(),
     };
     let sources: Vec<_> = branches.iter().take(replies.len()).enumerate().map(source).collect();

@@ -16,6 +16,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::entry::BookEntry;
 use crate::session::leg::Leg;
+use crate::session::shards::plan::is_current;
 
 /// Nodes of a table that are asked for its definition.
 const NODES_ASKED_MAX: usize = 64;
@@ -51,7 +52,7 @@ impl Leg {
         let mut found = Vec::new();
         for (number, node) in table.nodes().iter().take(NODES_ASKED_MAX).enumerate() {
             let definition = self.definition_of(entry, node).await?;
-            if !entry.worker.is_current(layout) {
+            if !is_current(&entry.worker, layout) {
                 // What is known belongs to another one.
                 return Ok(());
             }

@@ -7,7 +7,7 @@ use planner::merge::{Order, Protocol, Window};
 use planner::plan::{Branch, Counts};
 use planner::seen::{Cells, Names};
 use route::StatementPlan;
-use scatter::{Errors, Kind as Replied, Scatter as Replies, What, capabilities_at_shards};
+use scatter::{Errors, Kind as Replied, Scatter as Replies, Source, What, capabilities_at_shards};
 use sql::Dialect;
 use sql::lexer::Charset;
 use sql::parse::Settings;
@@ -28,6 +28,7 @@ use crate::session::links::Links;
 use crate::session::shards::command::Command;
 use crate::session::shards::role::Place;
 use crate::session::shards::scattered::{Scattered, has_several_servers};
+use crate::session::shards::transaction::has_one_writer_per_transaction;
 use crate::session::state::SessionState;
 use crate::sock::Input;
 use crate::state::Pin;
@@ -49,7 +50,7 @@ pub(in crate::session) fn refused_scatter(
     if !command.writes() {
         return None;
     }
-    if !command.defines() && worker.has_one_writer_per_transaction() && has_several_servers(branches) {
+    if !command.defines() && has_one_writer_per_transaction(worker) && has_several_servers(branches) {
         return Some(several_servers("a statement that writes at several servers"));
     }
     branches.iter().find_map(|branch| {
@@ -105,7 +106,7 @@ pub(in crate::session) fn as_prepared(
     hostgroup: u32,
     id: u32,
 ) -> Vec<u8> {
-    let source = worker.source(hostgroup, 0);
+    let source = source_of_branch(worker, hostgroup, 0);
     let what = plain_reply(worker, state, Replied::Prepared { id }, 1);
     let mut replies = Replies::new(what, vec![source]);
     replies.feed(0, reply);
@@ -182,7 +183,7 @@ pub(in crate::session) fn may_write(
     links: &mut Links,
     place: Place,
 ) -> Result<(), ClientError> {
-    if !worker.has_one_writer_per_transaction() {
+    if !has_one_writer_per_transaction(worker) {
         return Ok(());
     }
     let is_open = has_one_connection(state);
@@ -237,11 +238,15 @@ pub(super) fn too_long() -> ClientError {
     ClientError::not_sharded("a statement", "it is longer than one packet (16 MB)")
 }
 
-impl Worker {
-    /// What the physical names at a hostgroup are to clients.
-    pub(super) fn names_at(&self, hostgroup: u32) -> Arc<Names> {
-        let settings = self.settings();
-        let names = |layout| self.shards.names(layout, hostgroup);
-        settings.shards.as_deref().map(names).unwrap_or_default()
-    }
+/// What the physical names at a hostgroup are to clients.
+pub(super) fn names_at(worker: &Worker, hostgroup: u32) -> Arc<Names> {
+    let settings = worker.settings();
+    let names = |layout| worker.shards.names(layout, hostgroup);
+    settings.shards.as_deref().map(names).unwrap_or_default()
+}
+
+/// Where the reply to a branch at a hostgroup comes from, which the session with this number
+/// runs.
+pub(in crate::session) fn source_of_branch(worker: &Worker, hostgroup: u32, session: usize) -> Source {
+    Source { hostgroup, session, names: names_at(worker, hostgroup), rows: Vec::new() }
 }

@@ -13,6 +13,7 @@ use super::inner::inner_in;
 use crate::ending::Ending;
 use crate::session::entry::BookEntry;
 use crate::session::leg::Leg;
+use crate::session::shards::facts::names_at;
 use crate::session::state::SessionState;
 use crate::worker::Worker;
 
@@ -30,7 +31,8 @@ impl Leg {
         let reply = inner.ask_packet(frame::command(&payload)).await?;
         // Warnings that it may have left would keep the connection from others.
         inner.ask(NOTHING).await?;
-        let reply = fields(&reply, &entry.worker.names_at(node.hostgroup), self.state.identity.capabilities);
+        let reply =
+            fields(&reply, &names_at(&entry.worker, node.hostgroup), self.state.identity.capabilities);
         Ok(Done::Told(reply))
     }
 }

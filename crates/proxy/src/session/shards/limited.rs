@@ -34,6 +34,7 @@ use crate::session::backlog::skip_command;
 use crate::session::entry::BookEntry;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
+use crate::session::shards::facts::source_of_branch;
 use crate::session::shards::many::{conclude, give_up, run_added};
 use crate::session::state::SessionState;
 
@@ -210,7 +211,7 @@ async fn take_turn(
     // All end at the same time, each with a statement of its own.
     runner.inner.entry.control = entry.control.control_of_part();
     runners.all.push(runner);
-    Ok(reply.map(|reply| (entry.worker.source(branch.hostgroup, number), reply)))
+    Ok(reply.map(|reply| (source_of_branch(&entry.worker, branch.hostgroup, number), reply)))
 }
 
 fn refusal(state: &SessionState, reason: &str) -> Refused {

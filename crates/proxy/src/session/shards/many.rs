@@ -37,7 +37,8 @@ use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::reply::answer_here;
 use crate::session::shards::defining::run_definition;
-use crate::worker::Worker;
+use crate::session::shards::facts::source_of_branch;
+use crate::session::shards::warnings::warnings_of;
 
 /// How a statement over several shards has ended.
 pub(super) struct Ended {
@@ -183,7 +184,7 @@ pub(super) async fn conclude(
 ) -> Result<Done, Ending> {
     let Ended { seq, first, is_killed, .. } = ended;
     let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
-    let warnings = entry.worker.warnings_of(&mut runners, &ended, relay.scatter().over());
+    let warnings = warnings_of(&entry.worker, &mut runners, &ended, relay.scatter().over());
     let (controls, of_session) = (runners.controls(), (&*entry.control, &*leg.state));
     let refused = wait_for_parts(of_session, &controls, pin!(runners.end_unit(is_done))).await;
     let begun = |ending: Ending| if relay.has_begun() { ending.within_reply() } else { ending };
@@ -272,7 +273,7 @@ async fn add_branch(
     runner.queue.push((runners.sources.len(), packets));
     // Killing it is for who reads its reply.
     runner.inner.entry.control = entry.control.control_of_part();
-    runners.sources.push(Source { rows, ..entry.worker.source(branch.hostgroup, runner.number) });
+    runners.sources.push(Source { rows, ..source_of_branch(&entry.worker, branch.hostgroup, runner.number) });
     runners.all.push(runner);
     Ok(Ok(()))
 }
@@ -340,14 +341,6 @@ impl Links {
         let is_one = branches == 1 || over.is_none_or(Over::is_error);
         let shards = self.away.role.shards();
         shards.last = if is_one { Place::Shard(first) } else { Place::Home };
-    }
-}
-
-impl Worker {
-    /// Where the reply to a branch at a hostgroup comes from, which the session with this number
-    /// runs.
-    pub(super) fn source(&self, hostgroup: u32, session: usize) -> Source {
-        Source { hostgroup, session, names: self.names_at(hostgroup), rows: Vec::new() }
     }
 }
 

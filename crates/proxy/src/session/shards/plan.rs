@@ -136,7 +136,7 @@ impl Leg {
         let matters = command.what.several
             || command.what.effects.intersects(MATTERS_TO_SESSION)
             || is_elsewhere(&self.state, command);
-        if !matters && entry.worker.is_current(layout) {
+        if !matters && is_current(&entry.worker, layout) {
             let kept = || kept(entry, &self.state, command, &tree, read, layout, &way);
             entry.worker.shards.templates.borrow_mut().learn(text, holds(entry, &self.state, read), kept);
         }
@@ -316,7 +316,7 @@ fn planned(
     let Some((Seen { plan, cells }, tables)): Option<(Seen, Vec<TableName>)> = planned else {
         return Way::Home;
     };
-    if let Some(wrong) = entry.worker.wrong_with(command, &tables) {
+    if let Some(wrong) = wrong_with(&entry.worker, command, &tables) {
         return Way::Refused(wrong);
     }
     let many = |scattered| Way::Many(Box::new(scattered));
@@ -449,24 +449,22 @@ impl Links {
     }
 }
 
-impl Worker {
-    /// Whether a layout is that of now: others may be loaded while servers are asked.
-    pub(super) fn is_current(&self, layout: &Layout) -> bool {
-        self.settings().shards.as_deref().is_some_and(|now| std::ptr::eq(now, layout))
-    }
+/// Whether a layout is that of now: others may be loaded while servers are asked.
+pub(super) fn is_current(worker: &Worker, layout: &Layout) -> bool {
+    worker.settings().shards.as_deref().is_some_and(|now| std::ptr::eq(now, layout))
+}
 
-    /// What is wrong with a table that a command writes to.
-    fn wrong_with(&self, command: &Command, named: &[TableName]) -> Option<ClientError> {
-        if !command.writes() || command.defines() {
-            return None;
-        }
-        if let Some(id) = self.shared.ddl.stopped_of(named) {
-            return Some(stopped(id));
-        }
-        let tables = self.shards.tables();
-        let wrong = named.iter().find_map(|(schema, table)| tables.wrong(schema, table))?;
-        Some(ClientError::not_sharded("a write to a table that is not as it should be", wrong))
+/// What is wrong with a table that a command writes to.
+fn wrong_with(worker: &Worker, command: &Command, named: &[TableName]) -> Option<ClientError> {
+    if !command.writes() || command.defines() {
+        return None;
     }
+    if let Some(id) = worker.shared.ddl.stopped_of(named) {
+        return Some(stopped(id));
+    }
+    let tables = worker.shards.tables();
+    let wrong = named.iter().find_map(|(schema, table)| tables.wrong(schema, table))?;
+    Some(ClientError::not_sharded("a write to a table that is not as it should be", wrong))
 }
 
 /// The number that a `SET` ends with.

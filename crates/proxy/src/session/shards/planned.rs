@@ -7,7 +7,7 @@ use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::shards::command::Command;
 use crate::session::shards::done::Done;
-use crate::session::shards::facts::{may_write, note_written_at_home};
+use crate::session::shards::facts::{may_write, names_at, note_written_at_home};
 use crate::session::shards::limited::run_limited;
 use crate::session::shards::load::run_load;
 use crate::session::shards::lost::was_rolled_back;
@@ -57,7 +57,7 @@ async fn run_planned(
         Way::One { branch, is_single }
             if branch.text.is_none()
                 && !command.defines()
-                && entry.worker.names_at(branch.hostgroup).is_empty() =>
+                && names_at(&entry.worker, branch.hostgroup).is_empty() =>
         {
             run_one(entry, io, leg, command, &branch, is_single).await
         }

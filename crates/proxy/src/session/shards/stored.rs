@@ -21,6 +21,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::STORED_BEHIND_MAX;
 use crate::session::entry::BookEntry;
+use crate::session::facts::places::has_one_way;
 use crate::session::facts::routing::judge;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
@@ -187,7 +188,7 @@ impl Leg {
 
 /// Where a statement goes that names no sharded table.
 fn home_of(entry: &BookEntry, state: &SessionState, links: &Links, text: &[u8]) -> u32 {
-    if entry.worker.has_one_way(state) {
+    if has_one_way(&entry.worker, state) {
         return state.account.hostgroup();
     }
     let decided = judge(entry, state, links, (text, true), None, false);

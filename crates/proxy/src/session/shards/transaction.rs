@@ -350,11 +350,9 @@ pub(super) async fn enter(
     Ok(Ok(inner))
 }
 
-impl Worker {
-    /// Whether a transaction may write at one server only.
-    pub(super) fn has_one_writer_per_transaction(&self) -> bool {
-        self.settings().shard_transactions == ShardTransactions::Single
-    }
+/// Whether a transaction may write at one server only.
+pub(super) fn has_one_writer_per_transaction(worker: &Worker) -> bool {
+    worker.settings().shard_transactions == ShardTransactions::Single
 }
 
 /// Whether a statement may end a transaction by what it runs, which its own text does not tell.

@@ -25,7 +25,7 @@ use cache::stats::RowKey;
 use cache::{Joined, Miss, Moment, Refusal, RowCounts, Waiter};
 use command::{Command, Copied};
 use observe::running::Measured;
-use route::{Cached, Route};
+use route::Route;
 use tokio::time::Instant;
 use wire::command::Kind;
 
@@ -43,16 +43,18 @@ use crate::session::facts::orders::while_waiting;
 use crate::session::facts::places::shares;
 use crate::session::facts::records::{note_traced_here, place_of_hit};
 use crate::session::facts::replies::write_to_client;
+use crate::session::facts::screened::{note_ruling, note_sighting};
 use crate::session::facts::sharing::take_back;
 use crate::session::facts::shown::show_waiting;
 use crate::session::flight::Flight;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
+use crate::session::measure::logs;
 use crate::session::phase::Phase;
 use crate::session::reply::refuse_here;
 use crate::session::stage::cache::answer::Look;
-use crate::session::stage::cache::asked::{Asked, row};
-use crate::session::stage::cache::fresh::Fresh;
+use crate::session::stage::cache::asked::Asked;
+use crate::session::stage::cache::fresh::{Fresh, arrival_us, freshness, uptime_us};
 use crate::session::stage::cache::missed::send_missed;
 use crate::session::state::SessionState;
 use crate::state::substitute::Counted;
@@ -77,7 +79,7 @@ impl Cx<'_> {
                     &self.entry.worker,
                     &self.leg.state,
                     &asked,
-                    self.entry.worker.arrival_us(&asked),
+                    arrival_us(&self.entry.worker, &asked),
                 ) {
                     Look::Hit(rows, bytes) => {
                         begin_hit(self.entry, self.leg, command, &decided, (rows, bytes));
@@ -133,10 +135,10 @@ impl Cx<'_> {
     ) -> Result<bool, Ending> {
         let copied = self.io.command(self.leg.state.identity.capabilities).map(|command| command.copied());
         let Some(command) = copied.as_ref().map(Copied::command) else { return Ok(false) };
-        let (begun, since_us) = (Instant::now(), self.entry.worker.uptime_us());
+        let (begun, since_us) = (Instant::now(), uptime_us(&self.entry.worker));
         let mut known: Option<Asked> = None;
         let (asked, leader) = loop {
-            let before = known.take().filter(|asked| self.entry.worker.is_known_still(asked));
+            let before = known.take().filter(|asked| is_known_still(&self.entry.worker, asked));
             let asked = match before
                 .map_or_else(|| cache_key(self.entry, &self.leg.state, &self.leg.links, command, decided), Ok)
             {
@@ -210,8 +212,8 @@ pub(in crate::session) fn begin_hit(
         // It may have been sent before, in vain.
         (flight.paused, flight.absent) = (None, None);
     }
-    entry.worker.note_ruling(&leg.state, command, decided);
-    entry.worker.note_sighting(&leg.state, command, decided);
+    note_ruling(&entry.worker, &leg.state, command, decided);
+    note_sighting(&entry.worker, &leg.state, command, decided);
     if let Some(flag) = decided.orders.as_ref().and_then(|orders| orders.verdict.next_query_flag_in) {
         leg.state.flag_in = flag;
     }
@@ -220,7 +222,7 @@ pub(in crate::session) fn begin_hit(
     let measured = entry.measure_as(command, decided.plan.statement());
     let bytes = command.payload_len();
     let measured = Measured { digest: decided.digest(), log: decided.log(), place, bytes, ..measured };
-    let text = if entry.worker.logs() { leg.state.shown(&entry.worker, command) } else { &[] };
+    let text = if logs(&entry.worker) { leg.state.shown(&entry.worker, command) } else { &[] };
     entry.begin_running(measured, text);
     note_traced_here(entry, &leg.state, command, Some(decided));
     entry.control.running.add_answered(answered);
@@ -281,7 +283,7 @@ fn look_up(worker: &Worker, state: &SessionState, asked: &Asked, since_us: u64) 
         // Sessions of the same account wait for the one that proves it.
         return join(worker, state, asked, (proof, now_ms), Miss::Unproven, &mut stats);
     }
-    let fresh = worker.freshness(asked, since_us);
+    let fresh = freshness(worker, asked, since_us);
     if fresh == Fresh::Behind {
         stats.missed(asked.row, Miss::Behind);
         return Look::Miss(None);
@@ -325,23 +327,10 @@ impl BookEntry {
     }
 }
 
-impl Worker {
-    /// Counts why the answer to a command is not looked up, if it was to be.
-    pub(in crate::session) fn note_uncached(&self, decided: &Decided) {
-        let Some(Cached { policy, refused: Some(refusal) }) =
-            decided.orders.as_ref().and_then(|orders| orders.cached)
-        else {
-            return;
-        };
-        let row = row(&policy, decided);
-        self.counts.cache.borrow_mut().refused(row, refusal);
-    }
-
-    /// Whether what was found out about the command holds, although the session has waited: nothing
-    /// but definitions and proofs has changed meanwhile.
-    fn is_known_still(&self, asked: &Asked) -> bool {
-        self.shared.cache.proven.epoch() == asked.epoch
-    }
+/// Whether what was found out about the command holds, although the session has waited: nothing
+/// but definitions and proofs has changed meanwhile.
+fn is_known_still(worker: &Worker, asked: &Asked) -> bool {
+    worker.shared.cache.proven.epoch() == asked.epoch
 }
 
 /// The command is sent as if it was not to be cached, because of this.

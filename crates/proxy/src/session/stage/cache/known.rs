@@ -17,6 +17,7 @@ use crate::session::leg::Leg;
 use crate::session::phase::Phase;
 use crate::session::stage::cache::answer::{Known, STATUS};
 use crate::session::stage::cache::begin_hit;
+use crate::session::stage::cache::fresh::freshness;
 use crate::worker::Worker;
 
 impl Cx<'_> {
@@ -40,7 +41,7 @@ impl Cx<'_> {
                 &self.entry.worker,
                 &self.leg.state,
                 &known.asked,
-                self.entry.worker.freshness(&known.asked, u64::MAX),
+                freshness(&self.entry.worker, &known.asked, u64::MAX),
             )
         {
             begin_hit(self.entry, self.leg, command, &known.decided, (rows, bytes));

@@ -41,16 +41,16 @@ pub(in crate::session) fn send_missed(
     cache.watch_writes();
     let Some(moment) = cache.versions.moment(&said.scope) else {
         // Those who wait would meet the same write.
-        return entry.worker.keep_nothing(row, leader, NotStored::Written);
+        return keep_nothing(&entry.worker, row, leader, NotStored::Written);
     };
     if cache.proven.epoch() != epoch {
         // It was found out what the answer depends on before a definition was changed.
-        return entry.worker.keep_nothing(row, leader, NotStored::Unjudged);
+        return keep_nothing(&entry.worker, row, leader, NotStored::Unjudged);
     }
     // A server behind the same name may answer that the log is not of.
     let stretch = source.as_ref().map(|source| source.stretch());
     if stretch == Some(None) {
-        return entry.worker.keep_nothing(row, leader, NotStored::NotFollowed);
+        return keep_nothing(&entry.worker, row, leader, NotStored::NotFollowed);
     }
     let sent = Instant::now();
     let sent_us = entry.worker.uptime_us_at(sent);
@@ -116,34 +116,32 @@ impl SessionState {
     }
 }
 
-impl Worker {
-    /// Why the answer to a missed query is not stored, if it is not worth that: few lookups of its
-    /// digest hit, and its key was not asked for lately. Then no session waits for it either.
-    pub(in crate::session) fn passes(
-        &self,
-        asked: &Asked,
-        now_ms: u64,
-        stats: &mut Stats,
-    ) -> Option<NotStored> {
-        let cache = &self.shared.cache;
-        let mut rates = self.cached.rates();
-        if !rates.are_rare(asked.row, stats.so_far(asked.row)) || !Doorkeeper::is_within(cache.budget()) {
-            return None;
-        }
-        let Some(moment) = cache.versions.moment(&asked.said.scope) else { return Some(NotStored::Written) };
-        let allows = |moment| cache.versions.allows(&asked.said.scope, moment);
-        if cache.doorkeeper.has_seen(asked.key, now_ms, asked.life, moment, allows) {
-            rates.note_second(asked.row);
-            return None;
-        }
-        Some(NotStored::Rare)
+/// Why the answer to a missed query is not stored, if it is not worth that: few lookups of its
+/// digest hit, and its key was not asked for lately. Then no session waits for it either.
+pub(in crate::session) fn passes(
+    worker: &Worker,
+    asked: &Asked,
+    now_ms: u64,
+    stats: &mut Stats,
+) -> Option<NotStored> {
+    let cache = &worker.shared.cache;
+    let mut rates = worker.cached.rates();
+    if !rates.are_rare(asked.row, stats.so_far(asked.row)) || !Doorkeeper::is_within(cache.budget()) {
+        return None;
     }
+    let Some(moment) = cache.versions.moment(&asked.said.scope) else { return Some(NotStored::Written) };
+    let allows = |moment| cache.versions.allows(&asked.said.scope, moment);
+    if cache.doorkeeper.has_seen(asked.key, now_ms, asked.life, moment, allows) {
+        rates.note_second(asked.row);
+        return None;
+    }
+    Some(NotStored::Rare)
+}
 
-    /// The reply will not be stored: counts why, and those who wait send theirs.
-    fn keep_nothing(&self, row: RowKey, leader: Option<Leader>, reason: NotStored) {
-        self.counts.cache.borrow_mut().not_stored(row, reason);
-        if let Some(leader) = leader {
-            leader.end(Outcome::NotStored, self.uptime_ms());
-        }
+/// The reply will not be stored: counts why, and those who wait send theirs.
+fn keep_nothing(worker: &Worker, row: RowKey, leader: Option<Leader>, reason: NotStored) {
+    worker.counts.cache.borrow_mut().not_stored(row, reason);
+    if let Some(leader) = leader {
+        leader.end(Outcome::NotStored, worker.uptime_ms());
     }
 }

@@ -5,7 +5,7 @@ use route::Peek;
 
 use crate::session::entry::BookEntry;
 use crate::session::stage::cache::asked::Asked;
-use crate::session::stage::cache::fresh::Fresh;
+use crate::session::stage::cache::fresh::{Fresh, freshness, uptime_us};
 use crate::worker::Worker;
 
 impl BookEntry {
@@ -23,22 +23,18 @@ impl BookEntry {
     }
 }
 
-impl Worker {
-    pub(in crate::session) fn peek_at(&self, asked: &Asked) -> Peek {
-        let (cache, now_ms) = (&self.shared.cache, self.uptime_ms());
-        let allows = |moment: Moment| cache.versions.allows(&asked.said.scope, moment);
-        let fresh = self.freshness(asked, self.uptime_us());
-        let seen = match asked.said.proof {
-            _ if fresh == Fresh::Behind => Err(Miss::Behind),
-            Some(_) if !asked.is_proven => Err(Miss::Unproven),
-            _ => cache.store.peek(asked.key, now_ms, asked.life, allows),
-        };
-        match seen {
-            Ok(seen) => Peek::Stored(seen),
-            Err(_) if cache.versions.moment(&asked.said.scope).is_none() => {
-                Peek::NotStored(NotStored::Written)
-            }
-            Err(miss) => Peek::Miss(miss),
-        }
+pub(in crate::session) fn peek_at(worker: &Worker, asked: &Asked) -> Peek {
+    let (cache, now_ms) = (&worker.shared.cache, worker.uptime_ms());
+    let allows = |moment: Moment| cache.versions.allows(&asked.said.scope, moment);
+    let fresh = freshness(worker, asked, uptime_us(worker));
+    let seen = match asked.said.proof {
+        _ if fresh == Fresh::Behind => Err(Miss::Behind),
+        Some(_) if !asked.is_proven => Err(Miss::Unproven),
+        _ => cache.store.peek(asked.key, now_ms, asked.life, allows),
+    };
+    match seen {
+        Ok(seen) => Peek::Stored(seen),
+        Err(_) if cache.versions.moment(&asked.said.scope).is_none() => Peek::NotStored(NotStored::Written),
+        Err(miss) => Peek::Miss(miss),
     }
 }

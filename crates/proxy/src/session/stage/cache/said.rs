@@ -16,38 +16,40 @@ use crate::session::stage::cache::asked::Who;
 use crate::session::state::SessionState;
 use crate::worker::Worker;
 
-impl Worker {
-    /// Whether a digest tells names. With `ANSI_QUOTES` it does not.
-    pub(in crate::session) fn digest_tells_names(&self, state: &SessionState, decided: &Decided) -> bool {
-        !decided.is_rewritten
-            && !state.status.contains(StatusFlags::ANSI_QUOTES)
-            && !self.shared.cache.is_bypassed()
-    }
+/// Whether a digest tells names. With `ANSI_QUOTES` it does not.
+pub(in crate::session) fn digest_tells_names(
+    worker: &Worker,
+    state: &SessionState,
+    decided: &Decided,
+) -> bool {
+    !decided.is_rewritten
+        && !state.status.contains(StatusFlags::ANSI_QUOTES)
+        && !worker.shared.cache.is_bypassed()
+}
 
-    /// What all depends on that is said about a statement, if its digest tells its tables.
-    pub(in crate::session) fn about(
-        &self,
-        state: &SessionState,
-        who: &Who,
-        text: &[u8],
-        decided: &Decided,
-        how: &Cached,
-    ) -> Option<About<Policy>> {
-        let Reading { no_backslash_escapes, two_byte_quotes } = state.reading();
-        if no_backslash_escapes || two_byte_quotes || may_quote_names(text) || is_rewritten(decided) {
-            return None;
-        }
-        let Cached { policy, .. } = how;
-        let &Who { account, class, hostgroups } = who;
-        Some(About {
-            digest: self.routing.borrow().routes().sound(decided.digest(), decided.screened.clear)?,
-            account,
-            class,
-            hostgroups,
-            policy: Policy { mode: policy.mode, scope: policy.scope, source: policy.source },
-            tells_names: self.digest_tells_names(state, decided),
-        })
+/// What all depends on that is said about a statement, if its digest tells its tables.
+pub(in crate::session) fn about(
+    worker: &Worker,
+    state: &SessionState,
+    who: &Who,
+    text: &[u8],
+    decided: &Decided,
+    how: &Cached,
+) -> Option<About<Policy>> {
+    let Reading { no_backslash_escapes, two_byte_quotes } = state.reading();
+    if no_backslash_escapes || two_byte_quotes || may_quote_names(text) || is_rewritten(decided) {
+        return None;
     }
+    let Cached { policy, .. } = how;
+    let &Who { account, class, hostgroups } = who;
+    Some(About {
+        digest: worker.routing.borrow().routes().sound(decided.digest(), decided.screened.clear)?,
+        account,
+        class,
+        hostgroups,
+        policy: Policy { mode: policy.mode, scope: policy.scope, source: policy.source },
+        tells_names: digest_tells_names(worker, state, decided),
+    })
 }
 
 impl SessionState {
@@ -69,27 +71,25 @@ fn is_rewritten(decided: &Decided) -> bool {
     decided.is_rewritten || decided.orders.as_ref().is_some_and(|orders| orders.text.is_some())
 }
 
-impl Worker {
-    /// The account that the session has at servers. `user` is that of its user alone, if it is
-    /// known.
-    pub(in crate::session) fn cache_account(&self, state: &SessionState, user: Option<Key>) -> Key {
-        let settings = self.settings();
-        // A server that gets the client's address may know the user as several accounts.
-        let is_by_address =
-            settings.config().server_options.iter().any(|one| one.proxy_protocol != ProxyProtocol::Off);
-        let address = if is_by_address { state.client_addr.as_bytes() } else { &[] };
-        user.filter(|_| !is_by_address)
-            .unwrap_or_else(|| account_of(&self.shared.cache, &state.caller, address))
-    }
+/// The account that the session has at servers. `user` is that of its user alone, if it is
+/// known.
+pub(in crate::session) fn cache_account(worker: &Worker, state: &SessionState, user: Option<Key>) -> Key {
+    let settings = worker.settings();
+    // A server that gets the client's address may know the user as several accounts.
+    let is_by_address =
+        settings.config().server_options.iter().any(|one| one.proxy_protocol != ProxyProtocol::Off);
+    let address = if is_by_address { state.client_addr.as_bytes() } else { &[] };
+    user.filter(|_| !is_by_address)
+        .unwrap_or_else(|| account_of(&worker.shared.cache, &state.caller, address))
+}
 
-    /// Fails if an answer from this hostgroup may be older than a write that a client of this proxy
-    /// knows to have succeeded.
-    pub(in crate::session) fn sees_own_writes(&self, hostgroup: u32) -> Result<(), Refusal> {
-        let shared = &self.shared;
-        let is_reader = self.settings().config().pairs().any(|(_, reader)| reader == hostgroup);
-        if is_reader || shared.upstream.pool.has_choice(hostgroup, shared.uptime()) {
-            return Err(Refusal::Replica);
-        }
-        if shared.cache.is_bypassed() { Err(Refusal::FastForward) } else { Ok(()) }
+/// Fails if an answer from this hostgroup may be older than a write that a client of this proxy
+/// knows to have succeeded.
+pub(in crate::session) fn sees_own_writes(worker: &Worker, hostgroup: u32) -> Result<(), Refusal> {
+    let shared = &worker.shared;
+    let is_reader = worker.settings().config().pairs().any(|(_, reader)| reader == hostgroup);
+    if is_reader || shared.upstream.pool.has_choice(hostgroup, shared.uptime()) {
+        return Err(Refusal::Replica);
     }
+    if shared.cache.is_bypassed() { Err(Refusal::FastForward) } else { Ok(()) }
 }

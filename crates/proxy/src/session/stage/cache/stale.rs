@@ -41,18 +41,16 @@ impl Cx<'_> {
     }
 }
 
-impl Worker {
-    pub(in crate::session) fn find_stale(&self, asked: &Asked, now_ms: u64) -> Option<Hit> {
-        if asked.how.policy.mode.sees_all_writes() {
-            return None;
-        }
-        let cache = &self.shared.cache;
-        let allows = |moment| cache.versions.allows(&asked.said.scope, moment);
-        cache.store.get_stale(asked.key, now_ms, asked.life, allows)
+pub(in crate::session) fn find_stale(worker: &Worker, asked: &Asked, now_ms: u64) -> Option<Hit> {
+    if asked.how.policy.mode.sees_all_writes() {
+        return None;
     }
+    let cache = &worker.shared.cache;
+    let allows = |moment| cache.versions.allows(&asked.said.scope, moment);
+    cache.store.get_stale(asked.key, now_ms, asked.life, allows)
+}
 
-    /// Whether there is a stale answer for a query that no server answers.
-    pub(in crate::session) fn has_stale(&self, asked: &Asked, now_ms: u64) -> bool {
-        asked.life.stale_ms > 0 && self.find_stale(asked, now_ms).is_some()
-    }
+/// Whether there is a stale answer for a query that no server answers.
+pub(in crate::session) fn has_stale(worker: &Worker, asked: &Asked, now_ms: u64) -> bool {
+    asked.life.stale_ms > 0 && find_stale(worker, asked, now_ms).is_some()
 }

@@ -18,9 +18,10 @@ use crate::ending::Ending;
 use crate::relations::Relation;
 use crate::session::entry::BookEntry;
 use crate::session::facts::asking::{ask_besides, ask_rows, forget_warnings, packet_of};
+use crate::session::facts::behind::can_be_asked_for;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
-use crate::session::relations::can_be_asked_for;
+use crate::session::stage::cache::said::cache_account;
 use crate::session::stage::cache::to_learn::ToLearn;
 use crate::session::state::SessionState;
 use crate::state::Pin;
@@ -63,7 +64,7 @@ pub(in crate::session) async fn learn_tables(entry: &BookEntry, leg: &mut Leg) -
     let wanted = entry.worker.cached.to_learn.borrow_mut().remove(&entry.control.id());
     let Some(ToLearn { hostgroup, tables: mut all }) = wanted else { return Ok(()) };
     // Where many sessions need a definition, one of them asks.
-    all.retain(|table| !entry.worker.is_learnt(&leg.state, hostgroup, table));
+    all.retain(|table| !is_learnt(&entry.worker, &leg.state, hostgroup, table));
     let mut asked = 0;
     let now = entry.worker.now();
     let knows = |link: &mut Connection| link.defaults().keep_answers(now).is_some();
@@ -80,7 +81,7 @@ pub(in crate::session) async fn learn_tables(entry: &BookEntry, leg: &mut Leg) -
         asked = all.len();
         for table in more {
             let is_new = all.len() < TABLES_MAX && is_askable(&table) && !all.contains(&table);
-            if is_new && !entry.worker.is_learnt(&leg.state, hostgroup, &table) {
+            if is_new && !is_learnt(&entry.worker, &leg.state, hostgroup, &table) {
                 all.push(table);
             }
         }
@@ -106,7 +107,7 @@ async fn learn(
     let replies = ask_besides(entry, leg, &commands).await?;
     leg.links.note_ran(&mut leg.state);
     note_errors(&replies, leg.links.connection_mut());
-    let (Sight { whose, now_ms }, mut more) = (entry.worker.sight(&leg.state, hostgroup), Vec::new());
+    let (Sight { whose, now_ms }, mut more) = (sight(&entry.worker, &leg.state, hostgroup), Vec::new());
     for (table, reply) in batch.iter().zip(&replies) {
         let schema = table.schema.as_deref().unwrap_or_default();
         let definition = definition(schema, reply).unwrap_or(Definition::unknown());
@@ -138,16 +139,14 @@ impl BookEntry {
     }
 }
 
-impl Worker {
-    /// For whom definitions are known.
-    pub(in crate::session) fn sight(&self, state: &SessionState, hostgroup: u32) -> Sight {
-        self.sight_of(self.cache_account(state, None), hostgroup)
-    }
+/// For whom definitions are known.
+pub(in crate::session) fn sight(worker: &Worker, state: &SessionState, hostgroup: u32) -> Sight {
+    sight_of(worker, cache_account(worker, state, None), hostgroup)
+}
 
-    fn is_learnt(&self, state: &SessionState, hostgroup: u32, table: &Table) -> bool {
-        let cache = &self.shared.cache;
-        cache.catalog.knows(self.sight(state, hostgroup), &cache.versions, table)
-    }
+fn is_learnt(worker: &Worker, state: &SessionState, hostgroup: u32, table: &Table) -> bool {
+    let cache = &worker.shared.cache;
+    cache.catalog.knows(sight(worker, state, hostgroup), &cache.versions, table)
 }
 
 impl SessionState {
@@ -169,12 +168,10 @@ impl Links {
     }
 }
 
-impl Worker {
-    pub(in crate::session) fn sight_of(&self, account: Key, hostgroup: u32) -> Sight {
-        let keys = &self.shared.cache.keys;
-        let whose = keys.builder().key(account).number(hostgroup.into()).finish();
-        Sight { whose, now_ms: self.uptime_ms() }
-    }
+pub(in crate::session) fn sight_of(worker: &Worker, account: Key, hostgroup: u32) -> Sight {
+    let keys = &worker.shared.cache.keys;
+    let whose = keys.builder().key(account).number(hostgroup.into()).finish();
+    Sight { whose, now_ms: worker.uptime_ms() }
 }
 
 /// What the connection's server would tell of these errors is not about the client's statements.

@@ -16,6 +16,7 @@ use crate::fresh::{Wanted, must_see};
 use crate::routing::Circumstances;
 use crate::routing::explain::explain;
 use crate::session::backlog::skip_command;
+use crate::session::catch_up::fresh_for;
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
 use crate::session::facts::answers::peek;
@@ -151,7 +152,7 @@ pub(in crate::session) fn explain_text(
             return None;
         }
         let writes = explain_writes(&entry.worker, state, verdict, hostgroup);
-        let fresh = entry.worker.fresh_for(state, verdict);
+        let fresh = fresh_for(&entry.worker, state, verdict);
         if fresh.is_none() && writes.is_none() {
             return None;
         }
