@@ -307,3 +307,21 @@ fn c06_a_query_that_is_refused_after_its_wait_leaves_nothing_to_the_next_one() {
         assert_eq!(world.take(), ["c: DO 9"]);
     });
 }
+
+/// At shards it is done by then: the transaction does not go on without their parts.
+#[test]
+fn c24_a_rollback_that_is_killed_at_home_is_a_rollback() {
+    for begins in ["BEGIN", "SET autocommit = 0"] {
+        play(async || {
+            let (_stage, world, mut client) = scene().await;
+            ok(&mut client, &[begins, "DO 1", "INSERT INTO t (id) VALUES (2)"]).await;
+            world.fails("home", "ROLLBACK", Fault::Interrupted);
+            ok(&mut client, &["ROLLBACK"]).await;
+            world.take();
+            ok(&mut client, &["DO 2", "COMMIT"]).await;
+            let all = world.take();
+            assert!(!all.contains(&"a: COMMIT".to_owned()), "{all:?}");
+            assert_eq!(all.iter().filter(|text| text.contains("home: DO")).count(), 1, "{all:?}");
+        });
+    }
+}

@@ -76,7 +76,12 @@ impl Leg {
                 Err(error) => return Ok(Done::Answered(error)),
             },
             StatementKind::Rollback => {
+                let is_at_shards = self.links.away.role.has_transaction();
                 roll_back_at_shards(entry, &self.state, &mut self.links).await?;
+                let is_plain = bracket(text) == Some(Bracket::End);
+                if is_at_shards && is_plain && !self.state.begins_later() {
+                    return self.roll_back_home(entry, text).await;
+                }
             }
             begins if begins.begins() => {
                 if let Err(error) = self.commit_everywhere(entry).await? {
@@ -178,14 +183,25 @@ impl Leg {
         }
     }
 
-    /// Home has not committed, and has changed nothing: what was changed lasts, and so says the
-    /// reply.
+    /// Home has refused the end of a transaction to which it has nothing to add: the transaction is
+    /// over there, too, and has ended as the statement says. So says the reply.
     async fn pass_over_home(&mut self, entry: &BookEntry) -> Result<Vec<u8>, Ending> {
         self.roll_back_everywhere(entry).await?;
         self.state.past.remove(Past::ROLLED_BACK);
         let mut packet = Vec::new();
         put_message(&mut packet, 1, &ok(self.state.identity.capabilities, self.state.status));
         Ok(packet)
+    }
+
+    /// Rolls home back by this statement, behind shards. What they had is gone: home does not keep
+    /// its part, even if the statement is interrupted there.
+    async fn roll_back_home(&mut self, entry: &BookEntry, text: &[u8]) -> Result<Done, Ending> {
+        let mut said = self.ask(entry, text).await?;
+        if error_of(&said).is_some() {
+            said = self.pass_over_home(entry).await?;
+        }
+        self.links.away.role.shards().last = Place::Home;
+        Ok(Done::Told(said))
     }
 
     /// Servers commit before a statement that begins a transaction or defines tables: so do all
