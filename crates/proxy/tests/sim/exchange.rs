@@ -32,7 +32,10 @@ impl Player {
         for (index, command) in commands.iter().enumerate() {
             let got = self.in_time(command.read(&mut pair.client)).await;
             if self.answered(pair, command, got).await == Then::Leave {
-                self.doubt(&pair.twin, commands[index..].iter().filter_map(Command::statement));
+                // What stands behind it may have run without it: a `BEGIN`, say.
+                for rest in [&commands[index..], &commands[index + 1..]] {
+                    self.doubt(&pair.twin, rest.iter().filter_map(Command::statement));
+                }
                 return Then::Leave;
             }
         }
