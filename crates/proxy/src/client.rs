@@ -1,14 +1,14 @@
 //! A client, from its first byte to its last: this is the task that a worker runs for each.
 
-use observe::broken::Broken;
 use std::rc::Rc;
 
 use front::{Arrival, ClientHandle as _, Slots};
+use observe::broken::Broken;
+use runtime::worker::Registered;
 
 use crate::counts::Counter;
 use crate::ending::say_goodbye;
 use crate::session::{Flights, Session};
-use crate::worker::Registered;
 
 /// Serves one client until either side ends the connection.
 #[expect(

@@ -1,25 +1,27 @@
 //! Starting the data plane and bringing it down.
 
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use config::{Address, Config, Protocol};
-use observe::plane::Process;
-use route::RuleError;
-use tokio::runtime::Handle;
-
-use crate::keys::Keys;
-use crate::limits::{CUT_OFF_MAX, END_LOGS_MAX};
-use crate::names;
-use crate::remote::Remote;
-use crate::routing::routes;
-use crate::shared::Shared;
-use crate::tls::{Tls, TlsError};
-use crate::worker::{self, Inbox, Message};
 use front::ClientInbox as _;
 use front::listeners::{ListenError, Listeners, bind};
+use observe::plane::Process;
+use route::RuleError;
+use runtime::limits::{CUT_OFF_MAX, END_LOGS_MAX};
+use runtime::remote::Remote;
+use runtime::routing::routes;
+use runtime::shared::Shared;
+use runtime::worker::{self, Inbox, Message};
+use tokio::runtime::Handle;
+
+use crate::client::serve;
+use crate::keys::Keys;
+use crate::names;
+use crate::tls::{Tls, TlsError};
 
 /// A running proxy.
 #[derive(Debug)]
@@ -78,7 +80,11 @@ impl Proxy {
         control.spawn(watch::probe(Arc::clone(&shared.upstream)));
         control.spawn(names::keep_fresh(shared.names_to_keep()));
         let spawn = |index| {
-            worker::spawn(index, Arc::clone(&shared)).map_err(|source| StartError::Worker { index, source })
+            worker::spawn(index, Arc::clone(&shared), || {
+                let flights = Rc::default();
+                move |registered, arrival| serve(Rc::clone(&flights), registered, arrival)
+            })
+            .map_err(|source| StartError::Worker { index, source })
         };
         let workers: Vec<_> = (0..config.variables.threads).map(spawn).collect::<Result<_, _>>()?;
         let (workers, threads): (Vec<_>, Vec<_>) = workers.into_iter().unzip();

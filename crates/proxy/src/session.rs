@@ -67,7 +67,6 @@ mod close;
 mod command;
 mod correction;
 mod cx;
-mod decided;
 mod digest;
 mod entry;
 mod facts;
@@ -153,15 +152,14 @@ use told::ask_what_is_set;
 use warnings::log_warnings;
 
 use crate::audit;
-use crate::control::Control;
 use crate::ending::Ending;
-use crate::invariant::broken;
 use crate::sock::Sock;
 use crate::tunnel::resume;
-use crate::worker::Worker;
+use runtime::control::Control;
+use runtime::invariant::broken;
+use runtime::worker::Worker;
 
 pub(crate) use flight::Flights;
-pub(crate) use shards::shard_hint;
 
 /// A phase that is rare.
 type Rare<'a> = Pin<Box<dyn Future<Output = Result<Phase, Ending>> + 'a>>;

@@ -17,17 +17,15 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use wire::proxy_header::Addresses;
 
+use crate::client::serve;
 use crate::counts::{fingerprints, report};
 use crate::keys::Keys;
 use crate::memory::{End, pair};
 use crate::proxy::listed;
-use crate::random::Dice;
-use crate::routing::Routing;
-use crate::shared::Shared;
 use crate::sock::Sock;
 use crate::tls::Tls;
-use crate::worker::{Inbox, Message, Worker};
 use front::{Arrival, ClientInbox as _, Guest, Stream};
+use net::random::Dice;
 use observe::digests::report::Sums;
 use observe::plane::NotApplied;
 use observe::rows::{
@@ -35,6 +33,9 @@ use observe::rows::{
     FreeConnection, GtidStats, HostgroupTimes, InjectionStats, ServerEvent, ServerStats, SessionStats,
     StatementStats, Times,
 };
+use runtime::routing::Routing;
+use runtime::shared::Shared;
+use runtime::worker::{Inbox, Message, Worker};
 use upstream::Dialer;
 use upstream::ledger::Slice;
 use upstream::ledger::report::{list, sums};
@@ -70,7 +71,9 @@ impl Stage {
         let inbox = Inbox::new(sender, Arc::clone(&sessions));
         let dialer = Dialer::Scripted(Box::new(move |endpoint| dial(endpoint).map(Sock::from)));
         let worker = Worker::new((0, dice, dialer), Arc::clone(&shared), sessions, weak);
-        tokio::task::spawn_local(Rc::clone(&worker).run(receiver));
+        let flights = Rc::default();
+        let serving = move |registered, arrival| serve(Rc::clone(&flights), registered, arrival);
+        tokio::task::spawn_local(Rc::clone(&worker).run(receiver, serving));
         Self { shared, inbox, worker }
     }
 

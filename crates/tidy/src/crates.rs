@@ -14,6 +14,7 @@ const FLOORS: &[&[&str]] = &[
     &["observe", "scatter", "session"],
     &["upstream"],
     &["front", "reply", "watch"],
+    &["runtime"],
     &["admin", "proxy"],
     &["web"],
     &["pointsman"],

@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use pool::Off;
+use runtime::control::Control;
 use session::link::Loss;
 use tokio::time::{Instant, sleep, timeout_at};
 use wire::command::Kind;
@@ -21,7 +22,6 @@ use super::lost::command_that_runs;
 use super::renew::{needs_renewal, pass_on, refuse_running};
 use super::segments::Part;
 use super::state::SessionState;
-use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::batched::say_alone;

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
+use runtime::control::Signal;
+use runtime::invariant::{in_use_mut, no_connection};
 use tokio::time::Instant;
 use upstream::limits::FILLS_PER_TURN;
 use upstream::{Crossed, Progress};
@@ -24,11 +26,9 @@ use super::segments::{At, Wrong, settle};
 use super::stage::local::kill::note_shots;
 use super::state::settle::Settled;
 use super::state::{Past, SessionState};
-use crate::control::Signal;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use crate::invariant::{in_use_mut, no_connection};
 use crate::session::lost::outlive;
 use crate::sock::garbled;
 

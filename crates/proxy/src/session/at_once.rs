@@ -2,10 +2,12 @@
 //! next one in line. Each stage is asked whether there is something to do first.
 
 use command::Command;
+use runtime::decided::{Decided, Next};
+use runtime::routing::Orders;
+use runtime::worker::Worker;
 use session::places::Came;
 use wire::command::Kind;
 
-use super::decided::{Decided, Next};
 use super::entry::BookEntry;
 use super::facts::causal::{awaits_writes, depends_on_writes, has_to_see, may_lack_writes};
 use super::facts::commands::is_own;
@@ -17,10 +19,8 @@ use super::links::Links;
 use super::stage::{last, turn};
 use super::state::SessionState;
 use super::trace::Trace;
-use crate::routing::Orders;
 use crate::session::facts::places::has_one_way;
 use crate::session::route::len_to_complete;
-use crate::worker::Worker;
 
 impl Leg {
     /// What is to be done with a command, if that is to send it to the backend in use. If not, it

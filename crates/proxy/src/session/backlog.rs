@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use command::Command;
 use route::limits::JUDGED_BYTES_MAX;
+use runtime::worker::Worker;
 use wire::command::Kind;
 use wire::frame::{Header, MessageScanner, whole_front};
 
@@ -19,7 +20,6 @@ use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
-use crate::worker::Worker;
 
 /// Whether more of a command will come, and all of it fits into one packet.
 pub(super) fn will_be_whole(bytes: &[u8]) -> bool {

@@ -2,6 +2,7 @@
 //! `upstream`): which statements may, and what is to be done so that it never shows.
 
 use reply::withhold::Withhold;
+use runtime::worker::Worker;
 use session::ran::Ran;
 use tokio::time::Instant;
 use wire::reply::{End, Event, Outcome};
@@ -16,7 +17,6 @@ use crate::session::idle::make_idle;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::state::{Mark, Pin};
-use crate::worker::Worker;
 
 /// What servers say of a statement that took too long, or was killed: `ER_QUERY_INTERRUPTED`,
 /// MariaDB's `ER_STATEMENT_TIMEOUT`, MySQL's `ER_QUERY_TIMEOUT`. The interruption was intended, so

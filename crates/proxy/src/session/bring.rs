@@ -3,6 +3,9 @@
 
 use front::login::ok;
 use reply::columns::Columns;
+use runtime::decided::Decided;
+use runtime::prepared::Prepared;
+use runtime::worker::Worker;
 use session::places::Came;
 use sql::shape::Effects;
 use upstream::Full;
@@ -12,7 +15,6 @@ use wire::frame::front;
 use wire::reply::Answer;
 
 use super::close::{close_at, close_here};
-use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::causal::{awaited_for, has_to_see, is_bound_to};
 use super::facts::executions::send_parts;
@@ -20,11 +22,9 @@ use super::leg::Leg;
 use super::links::Links;
 use super::prepare::{NotPrepared, prepare_again};
 use super::state::SessionState;
-use super::state::prepared::Prepared;
 use super::stop::Stop;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::worker::Worker;
 
 impl Leg {
     /// Makes the statement of the command in the backlog one that the backend in use has, and names

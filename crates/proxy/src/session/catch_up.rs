@@ -14,12 +14,14 @@ use std::time::Duration;
 use config::Endpoint;
 use gtid::Gtid;
 use route::Verdict;
+use runtime::decided::Decided;
+use runtime::fresh::{Fresh, Wanted};
+use runtime::worker::Worker;
 use session::link::Loss;
 use sql::shape::Effects;
 use tokio::time::{Instant, sleep, timeout_at};
 use upstream::Target;
 
-use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::causal::is_bound_to;
 use super::facts::orders::while_wanted;
@@ -31,8 +33,6 @@ use super::state::SessionState;
 use super::stop::Stop;
 use crate::counts::Counter;
 use crate::error::ClientError;
-use crate::fresh::{Fresh, Wanted};
-use crate::worker::Worker;
 
 /// How often a session that waits looks at its servers. What there is to be seen changes with each
 /// transaction of each of them, and with each change of the configuration: those who wait are not

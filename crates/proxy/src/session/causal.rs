@@ -9,12 +9,14 @@
 use command::Command;
 use gtid::Gtid;
 use route::Verdict;
+use runtime::decided::{Decided, Next};
+use runtime::fresh::{Fresh, named};
+use runtime::worker::Worker;
 use session::causal::own::Proof;
 use session::causal::question::Reply;
 use wire::command::Kind;
 
 use super::awaited::{Awaited, Known};
-use super::decided::{Decided, Next};
 use super::entry::BookEntry;
 use super::facts::causal::{awaited, is_bound_to, known, note_application, writer_for};
 use super::facts::commands::may_ask_ahead;
@@ -26,8 +28,6 @@ use super::state::SessionState;
 use super::stop::Stop;
 use crate::counts::Counter;
 use crate::error::ClientError;
-use crate::fresh::{Fresh, named};
-use crate::worker::Worker;
 
 /// The attribute of a statement that names its application, as the hint of that name does.
 const CAUSAL_SCOPE: &[u8] = b"causal_scope";

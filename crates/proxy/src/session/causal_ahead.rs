@@ -8,6 +8,9 @@
 //! A dropped reply may tell of types and columns what the session does not hear. So the prepared
 //! statement is closed at the reader unless its execution is the client's there.
 
+use runtime::decided::{Decided, Next};
+use runtime::limits::{BEHIND_SETUP_MAX, CAUSAL_DROP_MIN};
+use runtime::prepared::Prepared;
 use session::causal::question::Reply;
 use tokio::time::{Duration, Instant};
 use upstream::{ask_in_front, drain_reply};
@@ -16,7 +19,6 @@ use wire::frame::MessageScanner;
 
 use super::awaited::{Awaited, Known};
 use super::close::close_here;
-use super::decided::{Decided, Next};
 use super::entry::BookEntry;
 use super::facts::asking::{NoAnswer, give_up_unanswered, over_connection};
 use super::facts::causal::{awaited, known, note_answer, question_for};
@@ -26,10 +28,8 @@ use super::facts::records::note_internal;
 use super::flight::Flight;
 use super::leg::Leg;
 use super::state::SessionState;
-use super::state::prepared::Prepared;
 use super::stop::Stop;
 use crate::ending::Ending;
-use crate::limits::{BEHIND_SETUP_MAX, CAUSAL_DROP_MIN};
 use crate::session::causal_question::limit_of_answer;
 
 impl Leg {

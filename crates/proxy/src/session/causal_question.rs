@@ -3,6 +3,10 @@
 use std::time::Duration;
 
 use gtid::{Gtid, Highest};
+use runtime::causal::machine;
+use runtime::decided::Decided;
+use runtime::limits::CAUSAL_ANSWER_MAX;
+use runtime::worker::Worker;
 use session::causal::applied::Machine;
 use session::causal::question::Reply;
 use session::causal::{lost, untold};
@@ -11,7 +15,6 @@ use upstream::query;
 use wire::reply::Answer;
 
 use super::awaited::Awaited;
-use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_besides, ask_server, internal_query_within, packet_of};
 use super::facts::causal::{is_bound_to, note_answer, question_for};
@@ -19,11 +22,8 @@ use super::leg::Leg;
 use super::links::Links;
 use super::state::SessionState;
 use super::stop::Stop;
-use crate::causal::machine;
 use crate::counts::Counter;
 use crate::ending::Ending;
-use crate::limits::CAUSAL_ANSWER_MAX;
-use crate::worker::Worker;
 
 impl Leg {
     /// Asks for the transaction that the reply has hidden. The end of that, for the client.

@@ -8,6 +8,10 @@ use front::Claim;
 use front::check::check_login;
 use front::login::{Dialogue, welcome};
 use querylog::{AuditEvent, Port};
+use runtime::control::Signal;
+use runtime::invariant::{broken, own_mut};
+use runtime::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX};
+use runtime::worker::Worker;
 use session::identity::{Account, Identity};
 use upstream::{Backend, LOST_AT_MARIADB, QUIT};
 use wire::command::{self, Kind};
@@ -22,14 +26,9 @@ use super::links::Links;
 use super::state::{Past, SessionState};
 use super::state_of;
 use crate::audit;
-use crate::control::Signal;
 use crate::ending::Ending;
 use crate::exchange::Exchange;
-use crate::invariant::broken;
-use crate::invariant::own_mut;
-use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX};
 use crate::sock::Sock;
-use crate::worker::Worker;
 
 /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.
 pub(super) async fn change_user(

@@ -7,9 +7,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use net::relay::Output;
+use runtime::control::Control;
 use scatter::Branch;
 
-use crate::control::Control;
 use crate::sock::{Input, Sock};
 
 /// Bytes of a reply that is kept.

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
 
+use runtime::worker::Worker;
 use upstream::{Backend, Connection, Kept};
 use wire::command::{Kind, statement_id};
 use wire::frame;
@@ -18,7 +19,6 @@ use crate::session::backlog::skip_command;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::measure::note_at_server;
-use crate::worker::Worker;
 
 /// Closes the statement of the command in the backlog, which has no reply, at all servers.
 pub(super) async fn close_everywhere(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<(), Ending> {

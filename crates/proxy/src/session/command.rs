@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use command::{Command, is_about_transactions, is_visible};
 use observe::running::{Measured, Paused};
+use runtime::decided::Decided;
+use runtime::invariant::{broken, in_use_mut};
+use runtime::worker::Worker;
 use session::ran::Sent;
 use tokio::time::Instant;
 use upstream::limits::FILLS_PER_TURN;
@@ -16,7 +19,6 @@ use wire::reply::Answer;
 use super::at_once::{decide_along, needs_only_a_connection, reuse_at_once};
 use super::batched::note_command_sent;
 use super::cx::Cx;
-use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::commands::is_own;
 use super::facts::endings::{interrupted, unreadable};
@@ -37,12 +39,10 @@ use super::state::SessionState;
 use super::upload::Upload;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::invariant::{broken, in_use_mut};
 use crate::session::backlog::check_size;
 use crate::session::idle::make_idle;
 use crate::session::measure::also_logged;
 use crate::session::shards::straight::begin_at_shard;
-use crate::worker::Worker;
 
 impl Cx<'_> {
     /// The client's next command. This is where idle sessions wait.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use observe::digests::{Digests, Names, Who};
+use runtime::decided::Decided;
+use runtime::worker::Worker;
 
-use super::decided::Decided;
 use super::state::SessionState;
-use crate::worker::Worker;
 
 /// Finds out whose statements are counted, unless that is known.
 pub(super) fn know_who(worker: &Worker, state: &mut SessionState) {

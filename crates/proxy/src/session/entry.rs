@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
+use runtime::control::Control;
+use runtime::worker::Worker;
+
 use super::flight::Flights;
-use crate::control::Control;
-use crate::worker::Worker;
 
 /// Where a session runs: its worker, and what others see of the session and want of it.
 #[derive(Debug, Clone)]

@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 
 use querylog::{AuditEvent, Port};
 use route::no_readers;
+use runtime::invariant::{broken, in_use_mut};
 use upstream::{AcquireError, Copied, Full, QUIT};
 
 use super::client::watched;
@@ -27,7 +28,6 @@ use super::state::SessionState;
 use crate::audit;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::invariant::{broken, in_use_mut};
 use crate::session::leave::leave_servers;
 use crate::session::own::refuse_unserved;
 use crate::tunnel::resume;

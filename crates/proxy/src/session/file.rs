@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
+use runtime::invariant::in_use;
 use upstream::Target;
 use upstream::limits::FILLS_PER_TURN;
 use wire::frame::MessageScanner;
@@ -16,7 +17,6 @@ use super::links::Links;
 use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::invariant::in_use;
 use crate::relay::Parked;
 use crate::sock::Input;
 

@@ -4,29 +4,29 @@
 //! from the worker when the first of its fields is written; it goes back, replaced as a whole, when
 //! the command is over. So no field outlives its command, and an idle session has none of them.
 
-use ::command::Command;
 use std::cell::RefCell;
 use std::num::NonZeroU64;
 use std::ops::Deref;
 use std::rc::Rc;
-use wire::Capabilities;
-use wire::command::Kind;
-use wire::frame::front;
 
+use ::command::Command;
 use observe::running::Paused;
 use reply::Taps;
 use reply::listing::Absent;
+use runtime::decided::Decided;
+use runtime::fresh::Wanted;
+use runtime::limits::FLIGHTS_KEPT_MAX;
 use session::change::Change;
 use sql::StatementKind;
 use tokio::time::Instant;
 use upstream::{Ahead, InLine};
+use wire::Capabilities;
+use wire::command::Kind;
+use wire::frame::front;
 
-use super::decided::Decided;
 use super::hidden::{Batched, Refused};
 use super::upload::Upload;
-use crate::fresh::Wanted;
 use crate::limit::Place;
-use crate::limits::FLIGHTS_KEPT_MAX;
 
 /// The state of a command from when it is read until the client has its reply.
 #[derive(Debug)]

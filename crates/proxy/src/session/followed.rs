@@ -9,10 +9,10 @@
 //! - From the first such session on that goes on, others of caching proxies leave servers of the
 //!   hostgroup that take no new connections: those that are removed, and those with `OFFLINE_SOFT`.
 
+use runtime::worker::Worker;
 use upstream::{Backend, Target};
 
 use super::state::SessionState;
-use crate::worker::Worker;
 
 /// Whether the split sends reads of the hostgroup elsewhere. A listener with a role that names
 /// the hostgroup does not.

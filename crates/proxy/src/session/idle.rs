@@ -1,6 +1,7 @@
 //! Between two statements: connections that nothing binds to the session become idle, where
 //! another session may get them, and are taken back with the next command if they are still there.
 
+use runtime::limits::SWEEP_INTERVAL;
 use upstream::Backend;
 
 use super::entry::BookEntry;
@@ -10,7 +11,6 @@ use super::facts::sharing::make_one_idle;
 use super::leg::Leg;
 use super::links::Links;
 use super::state::SessionState;
-use crate::limits::SWEEP_INTERVAL;
 use crate::session::io::Io;
 use crate::state::Pin;
 

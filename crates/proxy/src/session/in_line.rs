@@ -7,6 +7,8 @@
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use runtime::control::Signal;
+use runtime::worker::Worker;
 use upstream::{Found, InLine, Place, Whom, take, take_at_once};
 
 use super::cx::Cx;
@@ -16,10 +18,8 @@ use super::facts::places::take_found;
 use super::facts::shown::show_waiting_since;
 use super::leg::Leg;
 use super::phase::Phase;
-use crate::control::Signal;
 use crate::ending::Ending;
 use crate::sock::Input;
-use crate::worker::Worker;
 
 impl Cx<'_> {
     /// Gets a connection for the command that `input` begins with. True if it has to wait in line

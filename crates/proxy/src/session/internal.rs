@@ -3,6 +3,7 @@
 //! Source of the names: the document of ProxySQL 2.7. What there is nothing of here is left out.
 
 use route::Hold;
+use runtime::control::Control;
 use tokio::time::Instant;
 use upstream::Backend;
 use wire::{Capabilities, StatusFlags};
@@ -12,7 +13,6 @@ use super::facts::places::shares;
 use super::io::Io;
 use super::links::Links;
 use super::state::SessionState;
-use crate::control::Control;
 use crate::document::Value::{List, Object};
 use crate::document::{Form, Value, client, ms, object, on, plain, text};
 use crate::sock::Sock;

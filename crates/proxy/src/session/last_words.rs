@@ -9,11 +9,11 @@ use std::future::poll_fn;
 use std::task::{Poll, ready};
 
 use net::SCRATCH_BYTES;
+use runtime::worker::Worker;
 use wire::frame::{HEADER_LEN, Header};
 use wire::packet;
 
 use super::links::Links;
-use crate::worker::Worker;
 
 impl Links {
     /// The backend's next packet, if it is a whole ERR packet.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use pool::{Off, Server, ShelfTicket};
+use runtime::invariant::in_use_mut;
 use session::link::LinkState;
 use upstream::{Ahead, Asker, Backend, Connection, Expected, Left, PoolKey, Target, part};
 use wire::reply::Answer;
@@ -19,7 +20,6 @@ use super::pipelined::Pipelined;
 use super::shards::role::Role;
 use super::state::SessionState;
 use crate::ending::Ending;
-use crate::invariant::in_use_mut;
 use crate::relay::Parked;
 
 /// The connections of one session. What a command over the connection in use does not need is in a

@@ -4,21 +4,21 @@
 use command::Command;
 use observe::running::{Also, Measured};
 use querylog::AuditEvent;
+use runtime::counted::{Ended, answered, is_question, note_time};
+use runtime::decided::Decided;
+use runtime::worker::Worker;
 use sql::StatementKind;
 use tokio::time::Instant;
 use upstream::Reply;
 use wire::command::Kind;
 
-use super::decided::Decided;
 use super::entry::BookEntry;
 use super::links::Links;
 use super::state::SessionState;
 use crate::audit;
-use crate::counted::{Ended, answered, is_question, note_time};
 use crate::counts::Counter;
 use crate::session::traced::also_traced;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
-use crate::worker::Worker;
 
 impl BookEntry {
     /// The session waits for its client from now on, in the middle of a command.

@@ -6,11 +6,11 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+use runtime::control::Signal;
 use tokio::time::sleep;
 
 use super::cx::Cx;
 use super::phase::Phase;
-use crate::control::Signal;
 use crate::ending::Ending;
 
 impl Cx<'_> {

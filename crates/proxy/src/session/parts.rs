@@ -3,6 +3,7 @@
 //! say. Servers do not answer that command. So the parts are kept, and go out as soon as the
 //! statement is there, at the latest in front of its execution.
 
+use runtime::limits::PARTS_BYTES_MAX;
 use wire::command::{Kind, STATEMENT_ID};
 use wire::frame::{HEADER_LEN, put_message};
 
@@ -10,7 +11,6 @@ use super::close::close_at_all;
 use super::facts::shown::measure_refused;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::limits::PARTS_BYTES_MAX;
 use crate::session::backlog::{complete_front, skip_command};
 use crate::session::entry::BookEntry;
 use crate::session::io::Io;

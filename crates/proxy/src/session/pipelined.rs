@@ -4,12 +4,12 @@
 use std::collections::VecDeque;
 
 use observe::running::{Also, Measured};
+use runtime::control::Control;
+use runtime::limits::PIPELINE_MAX;
 use session::ran::Sent;
 use tokio::time::Instant;
 
 use super::state::SessionState;
-use crate::control::Control;
-use crate::limits::PIPELINE_MAX;
 
 /// A command that was sent, as far as its reply is concerned.
 #[derive(Debug, Clone)]

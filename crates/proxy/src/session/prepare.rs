@@ -2,6 +2,10 @@
 //! statements have their numbers.
 
 use command::Command;
+use runtime::decided::Decided;
+use runtime::invariant::broken;
+use runtime::prepared::Prepared;
+use runtime::worker::Worker;
 use session::change::Change;
 use session::definitions::Definitions;
 use session::link::LinkState;
@@ -14,7 +18,6 @@ use wire::reply::Answer;
 
 use super::close::close_here;
 use super::cx::Cx;
-use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_server, forget_warnings};
 use super::facts::executions::preparing;
@@ -25,18 +28,15 @@ use super::kept_error::leave_diagnostics;
 use super::leg::Leg;
 use super::links::Links;
 use super::state::SessionState;
-use super::state::prepared::Prepared;
 use super::stop::Stop;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::invariant::broken;
 use crate::session::backlog::{complete_front, skip_command};
 use crate::session::measure::note_at_server;
 use crate::session::reply::refuse_counted;
 use crate::state::substitute::with_numbers;
 use crate::state::typed::Typed;
 use crate::state::{Mark, Pin};
-use crate::worker::Worker;
 
 /// Why a statement could not be prepared at a server.
 pub(super) enum NotPrepared {

@@ -4,13 +4,13 @@
 //! The first statement with a table counts as one that calls a stored function. Behind it, the
 //! session's server is asked what is there; what it says holds for all sessions of the worker.
 
+use runtime::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX};
 use sql::routine;
 use sql::routine::unhex;
 use upstream::Reply;
 use wire::packet::Cells;
 
 use super::routines::modes_of;
-use crate::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX};
 use crate::relations::Relation;
 
 /// What is in a definition of what may be behind the name of a table.

@@ -3,13 +3,15 @@
 //! it once more over the same connection, and executes it there. For who counts and watches
 //! statements it is one all that time.
 
+use runtime::counted::answered;
+use runtime::decided::Decided;
+use runtime::limits::RENEWALS_MAX;
 use wire::command::{Kind, statement_id};
 use wire::frame::HEADER_LEN;
 use wire::reply::{End, Outcome};
 
 use super::close::close_here;
 use super::cx::Cx;
-use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::executions::send_once_more;
 use super::facts::orders::killed_here;
@@ -18,10 +20,8 @@ use super::io::Io;
 use super::links::Links;
 use super::prepare::{NotPrepared, prepare_again};
 use super::state::SessionState;
-use crate::counted::answered;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::limits::RENEWALS_MAX;
 
 /// `ER_NEED_REPREPARE`.
 const NEED_REPREPARE: u16 = 1615;

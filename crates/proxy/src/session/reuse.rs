@@ -5,6 +5,7 @@
 use std::rc::Rc;
 
 use command::{Command, Patch, add_types};
+use runtime::prepared::Prepared;
 use session::places::Came;
 use upstream::{Execution, Kept, Wanted};
 use wire::command::Kind;
@@ -12,7 +13,6 @@ use wire::command::Kind;
 use super::facts::executions::is_usual;
 use super::links::Links;
 use super::state::SessionState;
-use super::state::prepared::Prepared;
 use crate::state::typed::Typed;
 
 impl SessionState {

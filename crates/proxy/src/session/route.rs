@@ -1,12 +1,15 @@
 //! Commands that are being sent: what is kept of them.
 
 use command::Command;
+use runtime::decided::Decided;
+use runtime::limits::PREPARED_BYTES_MAX;
+use runtime::prepared::Prepared;
+use runtime::worker::Worker;
 use session::change::Change;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
 
-use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::causal::note_causal;
 use super::facts::executions::{note_prepared, preparing, propose};
@@ -14,10 +17,7 @@ use super::facts::kills::begin_listing;
 use super::facts::writes::note_write;
 use super::leg::Leg;
 use super::state::Past;
-use super::state::prepared::Prepared;
-use crate::limits::PREPARED_BYTES_MAX;
 use crate::state::{Mark, Pin};
-use crate::worker::Worker;
 
 /// Takes note of a command that is being sent to the backend.
 pub(super) fn note_sent(

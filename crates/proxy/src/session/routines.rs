@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use runtime::limits::ROUTINE_BYTES_MAX;
+use runtime::worker::Worker;
 use session::limits::{ROUTINES_MAX, TABLES_MAX};
 use session::unjudged::{CODE, Code, Routine, Unjudged};
 use sql::Modes;
@@ -23,12 +25,10 @@ use super::leg::Leg;
 use super::relations;
 use super::state::SessionState;
 use crate::ending::Ending;
-use crate::limits::ROUTINE_BYTES_MAX;
 use crate::relations::{Behind, Relation};
 use crate::session::facts::behind::relations_of;
 use crate::session::facts::places::has_one_way;
 use crate::state::Pin;
-use crate::worker::Worker;
 
 /// How long a routine has to be what it is. Servers tell to the second when it was altered, in the
 /// time of the session, which may leap by an hour, and a replica tells when it was altered at its

@@ -17,6 +17,7 @@ use std::task::Context;
 use cache::NotStored;
 use reply::Taps;
 use reply::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
+use runtime::counted::answered;
 use session::causal::untold;
 use session::link::LinkState;
 use session::state::trackers::Told;
@@ -35,7 +36,6 @@ use super::io::Io;
 use super::pipelined::{Pipelined, work_at};
 use super::state::settle::{RanAt, Settled};
 use super::state::{Past, SessionState};
-use crate::counted::answered;
 use crate::counts::Counter;
 
 /// Keeps a reply from being stored that has come over a connection whose server gives sessions

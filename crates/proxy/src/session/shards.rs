@@ -52,7 +52,6 @@ mod relaying;
 pub(super) mod role;
 mod runners;
 mod savepoints;
-pub(crate) mod scattered;
 mod sites;
 mod stored;
 pub(super) mod straight;
@@ -60,6 +59,3 @@ mod transaction;
 mod values;
 mod warnings;
 mod way;
-
-pub(crate) use defining::error_text;
-pub(crate) use naming::shard_hint;

@@ -11,7 +11,6 @@
 //!   commands.
 
 mod charset;
-pub(super) mod prepared;
 mod said;
 pub(super) mod settle;
 mod statements;
@@ -20,32 +19,31 @@ use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use ::session::change::{At, Change};
+use ::session::unjudged::{Calls, Unjudged, is_of_code};
 use bitflags::bitflags;
 use observe::digests::Who;
 use route::{Account, Caller, StatementPlan};
+use runtime::decided::{Decided, Next, Reply};
+use runtime::interning::{Beginning, caller};
+use runtime::prepared::Registry;
+use runtime::routing::{Judged, Reading};
+use session::identity::Identity;
+use session::link::LinkState;
 use sql::shape::Effects;
 use sql::{Condition, StatementKind};
+use upstream::{Candidate, Connection, Execution};
 use wire::StatusFlags;
 
+use super::retold::Errors;
+use super::trace::Trace;
 use crate::error::ClientError;
-use crate::interning::{Beginning, caller};
-use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;
 use crate::state::substitute::without_socket;
 use crate::state::tracked::Tracked;
 use crate::state::{Mark, Pin, Setting, Settings};
-use session::identity::Identity;
-use session::link::LinkState;
-use upstream::{Candidate, Connection, Execution};
-
-use super::decided::{Decided, Next, Reply};
-use super::retold::Errors;
-use super::trace::Trace;
-use ::session::change::{At, Change};
 pub(super) use ::session::last::LastResults;
-use ::session::unjudged::{Calls, Unjudged, is_of_code};
 pub(super) use charset::ClientCharset;
-use prepared::Registry;
 pub(super) use said::Said;
 
 /// What a `SET` may do that is not understood.

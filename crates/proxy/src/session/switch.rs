@@ -4,6 +4,7 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
+use runtime::worker::Worker;
 use session::link::Loss;
 use upstream::{AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Reply, Setup, part};
 use wire::command::Kind;
@@ -27,7 +28,6 @@ use crate::error::Gone;
 use crate::session::measure::note_at_server;
 use crate::state::gtids::said_to;
 use crate::statement::set_use::{SetOf, set_of};
-use crate::worker::Worker;
 
 impl Leg {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and

@@ -5,11 +5,11 @@ use command::Command;
 use observe::running::Traced;
 use otlp::Parent;
 use route::Source;
+use runtime::decided::Decided;
+use runtime::worker::Worker;
 use wire::command::Kind;
 
-use super::decided::Decided;
 use super::state::SessionState;
-use crate::worker::Worker;
 
 /// The same of a command that is sent with the one before it.
 #[inline]

@@ -4,6 +4,7 @@
 //! as they are; how many rows the statement had is what the session knows from its answer.
 
 use observe::running::Warned;
+use runtime::control::Control;
 use session::identity::PLAIN;
 use wire::Codec as _;
 use wire::packet::TextRow;
@@ -13,7 +14,6 @@ use super::entry::BookEntry;
 use super::facts::asking::{ask_besides, packet_of};
 use super::leg::Leg;
 use super::state::SessionState;
-use crate::control::Control;
 use crate::ending::Ending;
 
 /// What is asked. Of a statement that warns of each of its rows the first ones say enough.

@@ -8,6 +8,7 @@
 //! All others wait for the writer.
 
 use command::Command;
+use runtime::decided::Decided;
 use sql::StatementKind;
 use sql::shape::Effects;
 use upstream::{AcquireError, Ahead, Full, part};
@@ -16,7 +17,6 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
-use super::decided::Decided;
 use super::entry::BookEntry;
 use super::facts::asking::{ask_server, packet_of};
 use super::facts::leases::lose_backend;
@@ -50,28 +50,6 @@ enum Without {
     Reader(u32),
     /// Later, in front of the first statement of its transaction.
     Later,
-}
-
-impl Decided {
-    /// Whether the command may be one that needs no writer. This is a quick look.
-    pub(super) fn may_need_no_writer(&self) -> bool {
-        match self.plan.statement() {
-            // Commands that are no statements.
-            None => true,
-            Some(
-                StatementKind::Set
-                | StatementKind::Use
-                | StatementKind::Select
-                | StatementKind::Show
-                | StatementKind::Begin
-                | StatementKind::StartTransaction
-                | StatementKind::StartReadOnly
-                | StatementKind::Commit
-                | StatementKind::Rollback,
-            ) => self.is_split() && !self.plan.several,
-            Some(_) => false,
-        }
-    }
 }
 
 impl Leg {

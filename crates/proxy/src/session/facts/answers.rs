@@ -9,6 +9,10 @@ use cache::{
 use command::Command;
 use config::{CacheMode, CacheScope};
 use route::{Cached, Peek, Source, may_quote_names};
+use runtime::cached::asked::{Asked, Who, row};
+use runtime::decided::Decided;
+use runtime::routing::{Judged, Reading};
+use runtime::worker::Worker;
 use session::cached::trimmed;
 use session::tier::Tier;
 use session::unjudged::Unseen;
@@ -18,20 +22,16 @@ use wire::command::{ExecuteParams, Kind};
 use wire::frame::put_message;
 
 use super::asking::packet_of;
-use crate::routing::{Judged, Reading};
-use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
 use crate::session::facts::cache::tables_of;
 use crate::session::facts::places::unseen_behind;
 use crate::session::links::Links;
-use crate::session::stage::cache::asked::{Asked, Who, row};
 use crate::session::stage::cache::fresh::source_of;
 use crate::session::stage::cache::peek::peek_at;
 use crate::session::stage::cache::said::{about, cache_account, digest_tells_names, sees_own_writes};
 use crate::session::stage::cache::tables::sight_of;
 use crate::session::state::SessionState;
 use crate::state::Pin;
-use crate::worker::Worker;
 
 /// What is looked for, or why nothing is.
 pub(in crate::session) fn cache_key(

@@ -6,6 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
+use runtime::control::Signal;
+use runtime::invariant::in_use;
 use session::identity::PLAIN;
 use tokio::time::{Duration, Instant, timeout};
 use upstream::{Connection, InternalQuery, Reply, internal_query, query};
@@ -13,10 +15,8 @@ use wire::packet::TextRow;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags};
 
-use crate::control::Signal;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use crate::invariant::in_use;
 use crate::session::entry::BookEntry;
 use crate::session::facts::leases::lose_backend_for;
 use crate::session::facts::records::note_internal;

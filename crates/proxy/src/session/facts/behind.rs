@@ -1,15 +1,15 @@
 //! What is behind the tables of a statement, as far as it is known.
 
+use runtime::decided::Decided;
+use runtime::worker::Worker;
 use session::limits::TABLES_MAX;
 use session::unjudged::{Calls, Unseen};
 use sql::shape::{Effects, SCHEMAS_OF_SERVERS};
 use sql::{Modes, Options, Shape, StatementKind};
 
 use crate::relations::{Behind, Relation, Whose};
-use crate::session::decided::Decided;
 use crate::session::state::SessionState;
 use crate::state::marks::prepared_text;
-use crate::worker::Worker;
 
 /// Statements that run nothing of what is behind the names that they define.
 const DEFINES: [StatementKind; 7] = [

@@ -7,26 +7,26 @@ use std::sync::Arc;
 use cache::stats::Stats;
 use cache::{Cache, Form, Hit, Joined, Key, Miss, RowCounts, Source, Writing};
 use route::{Route, Tables};
+use runtime::cached::Style;
+use runtime::cached::answer::{Known, Look, STATUS, Stale};
+use runtime::cached::asked::Asked;
+use runtime::control::Control;
+use runtime::decided::Decided;
+use runtime::worker::Worker;
 use session::tier::Tier;
 use tokio::time::Instant;
 use wire::{Capabilities, StatusFlags};
 
 use super::orders::while_waiting;
-use crate::cached::Style;
-use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::decided::Decided;
 use crate::session::flight::Flight;
 use crate::session::io::Io;
 use crate::session::links::Links;
-use crate::session::stage::cache::answer::{Known, Look, STATUS, Stale};
-use crate::session::stage::cache::asked::Asked;
 use crate::session::stage::cache::fresh::Fresh;
 use crate::session::stage::cache::missed::passes;
 use crate::session::stage::cache::stale::{find_stale, has_stale};
 use crate::session::state::{Past, SessionState};
-use crate::worker::Worker;
 
 /// Writes the answer behind those in the worker's buffer, if the first level has it and it is
 /// this fresh. Returns the numbers of its rows and bytes.

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use config::CausalReads;
 use route::{Verdict, Writes};
+use runtime::causal::{is_writer_of, machine};
+use runtime::decided::Decided;
+use runtime::fresh::Fresh;
+use runtime::worker::Worker;
 use session::causal::own::Own;
 use session::causal::question;
 use session::causal::question::Reply;
@@ -14,16 +18,12 @@ use wire::command::Kind;
 use wire::reply::Answer;
 
 use super::places::is_at;
-use crate::causal::{is_writer_of, machine};
 use crate::counts::Counter;
-use crate::fresh::Fresh;
 use crate::session::awaited::{Awaited, Known, Question};
 use crate::session::catch_up::fresh_for;
 use crate::session::causal::asked_gtid;
-use crate::session::decided::Decided;
 use crate::session::links::Links;
 use crate::session::state::SessionState;
-use crate::worker::Worker;
 
 /// What the command in the backlog must see, if that matters for where it goes.
 pub(in crate::session) fn has_to_see(

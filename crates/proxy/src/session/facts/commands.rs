@@ -4,6 +4,9 @@ use std::rc::Rc;
 
 use command::Command;
 use reply::withhold::Withhold;
+use runtime::decided::Decided;
+use runtime::limits::{BATCHED_BYTES_MAX, EXPLAINED_BYTES_MAX};
+use runtime::worker::Worker;
 use session::limits::OWN_STATEMENT_BYTES_MAX;
 use session::link::Loss;
 use sql::StatementKind;
@@ -13,8 +16,6 @@ use wire::command::{Kind, ProcessKill};
 use wire::frame::MessageScanner;
 use wire::{Codec as _, StatusFlags};
 
-use crate::limits::{BATCHED_BYTES_MAX, EXPLAINED_BYTES_MAX};
-use crate::session::decided::Decided;
 use crate::session::facts::causal::is_bound_to;
 use crate::session::facts::kills::{own_kill, prepared_kill, takes_several_statements};
 use crate::session::facts::screened::is_watched;
@@ -23,7 +24,6 @@ use crate::session::leg::Leg;
 use crate::session::state::{Past, SessionState};
 use crate::statement;
 use crate::statement::{Kill, Own};
-use crate::worker::Worker;
 
 /// The command that `input` begins with, which was decided about and waits for a connection, if
 /// it may go out together with others.

@@ -1,15 +1,15 @@
 //! What a client is told whose session ends, or loses a server.
 
+use runtime::counted::note_own_error;
+use runtime::invariant::no_connection;
+use runtime::limits::{ERROR_MESSAGE_BYTES_MAX, LINGER_MAX};
 use session::link::Loss;
 use upstream::{Backend, Progress};
 use wire::frame::HEADER_LEN;
 use wire::{Capabilities, Codec as _, packet};
 
-use crate::counted::note_own_error;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use crate::invariant::no_connection;
-use crate::limits::{ERROR_MESSAGE_BYTES_MAX, LINGER_MAX};
 use crate::session::entry::BookEntry;
 use crate::session::flight::Flight;
 use crate::session::links::Links;

@@ -6,6 +6,10 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use command::{Command, splice};
+use runtime::control::Control;
+use runtime::decided::Decided;
+use runtime::prepared::{NO_MODES, Prepared, Preparing};
+use runtime::worker::Worker;
 use session::change::Change;
 use sql::shape::Effects;
 use tokio::time::Instant;
@@ -13,9 +17,7 @@ use wire::Capabilities;
 use wire::command::{Kind, STATEMENT_ID};
 use wire::frame::HEADER_LEN;
 
-use crate::control::Control;
 use crate::ending::Ending;
-use crate::session::decided::Decided;
 use crate::session::digest::digest_text;
 use crate::session::entry::BookEntry;
 use crate::session::facts::places::{has_one_way, shares};
@@ -24,10 +26,8 @@ use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::measure::{logs, note_at_server};
-use crate::session::state::prepared::{NO_MODES, Prepared, Preparing};
 use crate::session::state::{Past, SessionState};
 use crate::statement::kill::PreparedKill;
-use crate::worker::Worker;
 
 /// Takes note of a command for a prepared statement that is being sent to the backend.
 pub(in crate::session) fn note_prepared(leg: &mut Leg, command: Command<'_>) {

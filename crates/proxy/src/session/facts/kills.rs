@@ -2,6 +2,7 @@
 
 use command::Command;
 use reply::listing::Listing;
+use runtime::worker::Worker;
 use wire::Capabilities;
 use wire::command::Kind;
 
@@ -11,7 +12,6 @@ use crate::session::state::{Past, SessionState};
 use crate::state::OPTION;
 use crate::statement::kill::PreparedKill;
 use crate::statement::{Kill, Own};
-use crate::worker::Worker;
 
 /// A `KILL` of the session itself, with its id.
 pub(in crate::session) fn own_kill(state: &SessionState, kill: Kill) -> Kill {

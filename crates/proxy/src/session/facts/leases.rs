@@ -2,6 +2,7 @@
 
 use std::task::{Context, Poll};
 
+use runtime::kill::clean_up;
 use session::link::Loss;
 use tokio::task::spawn_local;
 use upstream::{Connection, part};
@@ -9,7 +10,6 @@ use upstream::{Connection, part};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use crate::kill::clean_up;
 use crate::session::entry::BookEntry;
 use crate::session::facts::endings::{interrupted, told, told_if};
 use crate::session::facts::orders::shot;

@@ -12,6 +12,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use pool::{Explained, Off, Reason, Standing};
+use runtime::control::{Control, Signal};
+use runtime::kill::{Shot, StandIn, Victim, kill, kill_for_stranger};
+use runtime::mail::{Request, Verdict};
+use runtime::worker::Worker;
 use session::identity::Stranger;
 use tokio::task::spawn_local;
 use upstream::{Backend, Target};
@@ -19,11 +23,8 @@ use wire::Capabilities;
 
 use super::leases::give_up_backend;
 use super::sharing::take_back;
-use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use crate::kill::{Shot, StandIn, Victim, kill, kill_for_stranger};
-use crate::mail::{Request, Verdict};
 use crate::session::client::{Client, watched};
 use crate::session::entry::BookEntry;
 use crate::session::facts::endings::{lose_other, told};
@@ -32,7 +33,6 @@ use crate::session::links::Links;
 use crate::session::state::SessionState;
 use crate::statement::Kill;
 use crate::statement::kill::What;
-use crate::worker::Worker;
 
 /// The client may have set how long it may be idle.
 #[cold]

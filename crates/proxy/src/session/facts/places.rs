@@ -2,6 +2,10 @@
 
 use command::Command;
 use route::AccessMode;
+use runtime::control::Control;
+use runtime::decided::Decided;
+use runtime::routing::Circumstances;
+use runtime::worker::Worker;
 use session::link::Loss;
 use session::tier::Tier;
 use session::unjudged::Unseen;
@@ -9,9 +13,6 @@ use sql::StatementKind;
 use upstream::{Backend, Found};
 use wire::command::Kind;
 
-use crate::control::Control;
-use crate::routing::Circumstances;
-use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
 use crate::session::facts::behind::behind_tables;
 use crate::session::facts::screened::is_watched;
@@ -20,7 +21,6 @@ use crate::session::links::Links;
 use crate::session::pipelined::work_at;
 use crate::session::state::SessionState;
 use crate::users::Options;
-use crate::worker::Worker;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
 const ACCESS_MODE: &[u8] = b"access_mode";

@@ -10,6 +10,12 @@ use observe::running::{Measured, Paused, Traced};
 use reply::compare::{Compare, Half};
 use route::limits::JUDGED_BYTES_MAX;
 use route::{Account, Branches, Cached, Route};
+use runtime::cached::asked::row;
+use runtime::counted::is_question;
+use runtime::decided::Decided;
+use runtime::mirror::Copy;
+use runtime::mirror::submit::submit;
+use runtime::worker::Worker;
 use sql::StatementKind;
 use tokio::time::Instant;
 use upstream::{Reply, Run};
@@ -17,11 +23,7 @@ use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::End;
 
-use crate::counted::is_question;
 use crate::counts::Counter;
-use crate::mirror::Copy;
-use crate::mirror::submit::submit;
-use crate::session::decided::Decided;
 use crate::session::digest::{digest_text, know_who};
 use crate::session::entry::BookEntry;
 use crate::session::facts::screened::{note_ruling, note_sighting};
@@ -30,13 +32,11 @@ use crate::session::hidden::Batched;
 use crate::session::io::Io;
 use crate::session::links::Links;
 use crate::session::measure::note_at_server;
-use crate::session::stage::cache::asked::row;
 use crate::session::state::SessionState;
 use crate::session::traced::traced;
 use crate::session::upload::Upload;
 use crate::state::trackers::told_in;
 use crate::statement::set_use::{SetOf, set_of};
-use crate::worker::Worker;
 
 /// The statement is over.
 pub(in crate::session) fn note_statement_over(worker: &Worker, state: &SessionState, flight: &mut Flight) {

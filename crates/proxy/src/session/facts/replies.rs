@@ -3,10 +3,11 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
+use runtime::cached::answer::Stale;
+use runtime::control::Signal;
+use runtime::counted::{Ended, note_own_error, note_time};
 use wire::frame::{HEADER_LEN, put_message};
 
-use crate::control::Signal;
-use crate::counted::{Ended, note_own_error, note_time};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::entry::BookEntry;
@@ -14,7 +15,6 @@ use crate::session::facts::endings::code;
 use crate::session::facts::orders::obey;
 use crate::session::io::Io;
 use crate::session::links::Links;
-use crate::session::stage::cache::answer::Stale;
 use crate::session::state::SessionState;
 use crate::state::substitute::Counted;
 

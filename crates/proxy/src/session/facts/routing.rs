@@ -3,6 +3,8 @@
 use command::Command;
 use route::AccessMode;
 use route::limits::JUDGED_BYTES_MAX;
+use runtime::decided::Decided;
+use runtime::prepared::{Prepared, Preparing};
 use session::state::own_connection::told_here;
 use session::unjudged::Unseen;
 use sql::StatementKind;
@@ -12,7 +14,6 @@ use wire::reply::Answer;
 
 use crate::error::ClientError;
 use crate::session::backlog::is_enough;
-use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
 use crate::session::facts::causal::is_bound_to;
 use crate::session::facts::places::{asked, circumstances, unseen_behind};
@@ -20,7 +21,6 @@ use crate::session::facts::screened::screen_execution;
 use crate::session::links::Links;
 use crate::session::stage::local::tell::explain_text;
 use crate::session::state::SessionState;
-use crate::session::state::prepared::{Prepared, Preparing};
 
 /// Decides where a command for a prepared statement goes.
 pub(in crate::session) fn decide_prepared(

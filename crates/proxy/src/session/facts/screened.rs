@@ -3,17 +3,17 @@
 
 use command::Command;
 use route::{Asked, Ruling, Sighting};
+use runtime::decided::Decided;
+use runtime::limits::ERROR_MESSAGE_BYTES_MAX;
+use runtime::prepared::Preparing;
+use runtime::worker::Worker;
 use tokio::time::Instant;
 use wire::command::Kind;
 
 use crate::counts::Counter;
 use crate::error::ClientError;
-use crate::limits::ERROR_MESSAGE_BYTES_MAX;
-use crate::session::decided::Decided;
 use crate::session::digest::digest_text;
 use crate::session::state::SessionState;
-use crate::session::state::prepared::Preparing;
-use crate::worker::Worker;
 
 /// Whether statements are looked at: by the firewall, unless its mode for the client is `OFF`,
 /// or, where there is none, for injected SQL.

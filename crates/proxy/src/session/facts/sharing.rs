@@ -1,12 +1,12 @@
 //! Connections that sessions share: lending one, taking it back, staying with it.
 
+use runtime::control::Control;
 use session::link::Loss;
 use session::tier::Tier;
 use upstream::{Backend, part};
 use wire::StatusFlags;
 
 use super::leases::lose_backend;
-use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::entry::BookEntry;

@@ -9,11 +9,12 @@
 use cache::{Scope, Writing};
 use command::Command;
 use route::StatementPlan;
+use runtime::decided::Decided;
+use runtime::worker::Worker;
 use sql::StatementKind;
 use sql::shape::Effects;
 use wire::command::Kind;
 
-use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
 use crate::session::facts::cache::tables_of;
 use crate::session::flight::Flight;
@@ -22,7 +23,6 @@ use crate::session::links::Links;
 use crate::session::relations::defines;
 use crate::session::stage::cache::tables::sight;
 use crate::session::state::{Past, SessionState};
-use crate::worker::Worker;
 
 /// Hashes of the tables that a statement changes; nothing if that is not known.
 pub(in crate::session) fn written(

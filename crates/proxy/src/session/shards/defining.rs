@@ -2,9 +2,12 @@
 
 use observe::running::Measured;
 use planner::plan::Branch;
+use runtime::ddl;
+use runtime::ddl::{Record, Running, State, Step, fingerprint};
+use runtime::gates::TableName;
+use runtime::scattered::Scattered;
 use scatter::{Kind as Replied, Relay, Scatter as Replies, Source};
 use shard::Table;
-use wire::frame::front;
 use wire::{Capabilities, Codec as _, packet};
 
 use super::command::Command;
@@ -12,12 +15,9 @@ use super::done::Done;
 use super::facts::{plain_reply, refused_scatter};
 use super::inner::take_inner;
 use super::role::Place;
-use super::scattered::Scattered;
 use super::transaction::error_of;
-use crate::ddl::{Record, Running, State, Step, fingerprint};
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::gates::TableName;
 use crate::session::backlog::skip_command;
 use crate::session::entry::BookEntry;
 use crate::session::facts::orders::killed_here;
@@ -74,7 +74,7 @@ pub(super) async fn run_definition(
         replies.push(reply);
         if let Some(error) = error {
             is_refused = true;
-            running.note(number, State::Failed, &told(&error)).await;
+            running.note(number, State::Failed, &ddl::told(&error)).await;
             is_over = number == 0 && !leg.is_in_doubt(entry, &error, &running).await?;
             break;
         }
@@ -147,7 +147,7 @@ impl Leg {
         let [schema, table] = node;
         let text = planner::define::table_statement(schema, table);
         let reply = self.ask_at(entry, hostgroup, text.as_bytes()).await?;
-        Ok(fingerprint(crate::inspection::read(&reply).as_ref()))
+        Ok(fingerprint(runtime::inspection::read(&reply).as_ref()))
     }
 }
 
@@ -200,18 +200,4 @@ pub(super) fn stopped(id: u64) -> ClientError {
              goes on with it, POINTSMAN FORGET DDL {id} leaves the nodes as they are"
         ),
     )
-}
-
-/// An error of a server, by the payload of its packet.
-fn told(payload: &[u8]) -> String {
-    match packet::Err::decode(payload, Capabilities::PROTOCOL_41) {
-        Ok(error) => format!("{}: {}", error.code, String::from_utf8_lossy(error.message)),
-        Err(error) => error.to_string(),
-    }
-}
-
-/// The error that a reply is, if it is one.
-pub(crate) fn error_text(reply: &[u8]) -> Option<String> {
-    let payload = front(reply);
-    (payload.first() == Some(&packet::Err::HEADER)).then(|| told(payload))
 }

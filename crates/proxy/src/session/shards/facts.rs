@@ -16,10 +16,8 @@ use wire::StatusFlags;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 
-use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::gates::TableName;
 use crate::session::entry::BookEntry;
 use crate::session::facts::orders::killed_here;
 use crate::session::io::Io;
@@ -27,13 +25,15 @@ use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::shards::command::Command;
 use crate::session::shards::role::Place;
-use crate::session::shards::scattered::{Scattered, has_several_servers};
 use crate::session::shards::transaction::has_one_writer_per_transaction;
 use crate::session::state::SessionState;
 use crate::sock::Input;
 use crate::state::Pin;
-use crate::templates::Holds;
-use crate::worker::Worker;
+use runtime::control::{Control, Signal};
+use runtime::gates::TableName;
+use runtime::scattered::{Scattered, has_several_servers};
+use runtime::templates::Holds;
+use runtime::worker::Worker;
 
 /// An error as a payload for the client.
 pub(in crate::session) fn payload_of(state: &SessionState, error: &ClientError) -> Vec<u8> {

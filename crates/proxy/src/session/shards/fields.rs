@@ -1,6 +1,7 @@
 //! `COM_FIELD_LIST` of sharded tables: the columns of a table, with their defaults.
 
 use planner::seen::{Names, node};
+use runtime::worker::Worker;
 use scatter::logical;
 use shard::Node;
 use wire::command::FieldList;
@@ -15,7 +16,6 @@ use crate::session::entry::BookEntry;
 use crate::session::leg::Leg;
 use crate::session::shards::facts::names_at;
 use crate::session::state::SessionState;
-use crate::worker::Worker;
 
 /// A statement that leaves nothing.
 const NOTHING: &[u8] = b"DO 0";

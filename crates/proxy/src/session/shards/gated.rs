@@ -3,11 +3,11 @@
 use std::pin::pin;
 use std::sync::atomic::Ordering;
 
+use runtime::gates::{Gates, Pass, TableName};
 use tokio::time::timeout;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::gates::{Gates, Pass, TableName};
 use crate::session::entry::BookEntry;
 use crate::session::facts::orders::while_waiting;
 use crate::session::io::Io;

@@ -4,6 +4,8 @@
 //! outside of the client's transaction, as the client's user.
 
 use planner::plan::{Ids, Wanted};
+use runtime::limits::IDS_WAIT_MAX;
+use runtime::sequences::{Question, Taken};
 use shard::sequence::store;
 use shard::{Layout, SequenceKind, Table};
 use tokio::time::{Instant, timeout_at};
@@ -15,8 +17,6 @@ use super::inner::take_inner_at;
 use crate::clock::unix_ms;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::limits::IDS_WAIT_MAX;
-use crate::sequences::{Question, Taken};
 use crate::session::entry::BookEntry;
 use crate::session::leg::Leg;
 

@@ -2,18 +2,18 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
-use upstream::query;
 
 use route::Caller;
+use runtime::invariant::broken;
+use runtime::worker::Worker;
 use scatter::capabilities_at_shards;
 use session::causal::own::Own;
+use upstream::query;
 use wire::frame;
 
 use super::super::links::Links;
 use super::role::Place;
-use crate::control::Control;
 use crate::ending::Ending;
-use crate::invariant::broken;
 use crate::session::client::Client;
 use crate::session::cx::Cx;
 use crate::session::end_of;
@@ -23,7 +23,6 @@ use crate::session::leg::Leg;
 use crate::session::phase::Phase;
 use crate::session::state::SessionState;
 use crate::state::Settings;
-use crate::worker::Worker;
 
 /// A session at a shard.
 #[derive(Debug)]
@@ -133,13 +132,6 @@ pub(super) fn inner_in(entry: &BookEntry, state: &SessionState, hostgroup: u32, 
     let mut inner = new_inner(entry, state, hostgroup, 0, 0, Some(schema.as_bytes().into()));
     inner.stay_in_schema(state);
     inner
-}
-
-impl Control {
-    /// What an inner session is told by while it runs beside others for this one.
-    pub(super) fn control_of_part(&self) -> Rc<Self> {
-        Rc::new(Self::new(usize::MAX, self.id()))
-    }
 }
 
 impl Links {

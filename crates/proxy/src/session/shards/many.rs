@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 
 use observe::running::Measured;
 use planner::plan::{Branch, Counts};
+use runtime::scattered::Scattered;
 use scatter::{Over, Relay, Scatter as Replies, Source};
 use wire::reply::End;
 
@@ -25,7 +26,6 @@ use super::moment::Moment;
 use super::relaying::{relay_scatter, wait_for_parts};
 use super::role::Place;
 use super::runners::{Opening, Runner, Runners, Unit};
-use super::scattered::Scattered;
 use super::sites::packets_for;
 use super::transaction::enter;
 use crate::ending::Ending;

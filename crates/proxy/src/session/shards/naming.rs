@@ -12,16 +12,6 @@ use crate::error::ClientError;
 /// Bytes of a statement's part that an error shows.
 const PART_BYTES_MAX: usize = 80;
 
-/// The shard that a comment in front of a statement asks for: `/* shard=2 */`.
-pub(crate) fn shard_hint(text: &[u8]) -> Option<&str> {
-    let inside = text.trim_ascii_start().strip_prefix(b"/*")?;
-    let end = inside.windows(2).position(|pair| pair == b"*/")?;
-    let comment = std::str::from_utf8(inside.get(..end)?).ok()?;
-    let pair =
-        comment.split(';').find_map(|pair| pair.split_once('=').filter(|(key, _)| key.trim() == "shard"))?;
-    Some(pair.1.trim()).filter(|shard| !shard.is_empty())
-}
-
 /// Whether a `PREPARE` or an `EXECUTE IMMEDIATE` may be about a sharded table: its text names one,
 /// or is in a variable.
 pub(super) fn prepares_table(text: &[u8], layout: &Arc<Layout>) -> bool {

@@ -7,6 +7,11 @@ use std::sync::atomic::Ordering;
 use planner::plan::{Asked, Branch, Plan, Request, Template};
 use planner::seen::{Asker, Cells, Seen};
 use route::StatementPlan;
+use runtime::explain::shards::shard_hint;
+use runtime::gates::TableName;
+use runtime::scattered::Scattered;
+use runtime::templates::{Found, Kept};
+use runtime::worker::Worker;
 use shard::{Layout, TableKind};
 use sql::lexer::Charset;
 use sql::parse::{Settings, Tree};
@@ -19,21 +24,17 @@ use super::command::Command;
 use super::defining::stopped;
 use super::facts::{depends_on_time, holds, keeps_home, read_settings};
 use super::ids::{ids_for, raise_ids};
-use super::naming::{names_table, of_unknown_charset, prepares_table, refused, shard_hint, unread};
+use super::naming::{names_table, of_unknown_charset, prepares_table, refused, unread};
 use super::prepared::Context;
 use super::role::Place;
-use super::scattered::Scattered;
 use super::stored::Named;
 use super::warnings::Question;
 use super::way::Way;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::gates::TableName;
 use crate::session::entry::BookEntry;
 use crate::session::leg::Leg;
 use crate::state::results::LastId;
-use crate::templates::{Found, Kept};
-use crate::worker::Worker;
 
 /// Effects for which it matters what the session has done, or that change rows or tables: the plan
 /// of a statement with one of them is not remembered.

@@ -1,5 +1,7 @@
 //! Having a command run where its plan says.
 
+use runtime::scattered::Scattered;
+
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::entry::BookEntry;
@@ -14,7 +16,6 @@ use crate::session::shards::lost::was_rolled_back;
 use crate::session::shards::many::run_many;
 use crate::session::shards::one::{run_one, run_where};
 use crate::session::shards::role::Place;
-use crate::session::shards::scattered::Scattered;
 use crate::session::shards::way::Way;
 
 /// Runs a command, which the backlog begins with, where its statement goes. It is planned again

@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use runtime::limits::{PARTS_BYTES_MAX, PREPARED_BYTES_MAX};
 use wire::Capabilities;
 use wire::command::{Kind, LAST_STATEMENT, STATEMENT_ID, StmtExecute};
 
-use crate::limits::{PARTS_BYTES_MAX, PREPARED_BYTES_MAX};
 use crate::state::Settings;
 
 /// The first number. Servers, and the proxy for other statements, give smaller ones.

@@ -5,11 +5,11 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use runtime::control::Control;
 use scatter::{Over, Relay};
 
 use super::facts::{poll_ended, poll_killed};
 use super::runners::{Lead, Run, Runners, poll_all};
-use crate::control::Control;
 use crate::ending::Ending;
 use crate::session::entry::BookEntry;
 use crate::session::io::Io;

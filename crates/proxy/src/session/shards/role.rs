@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use runtime::worker::Worker;
 use shard::Layout;
 use wire::command::Kind;
 
@@ -10,7 +11,6 @@ use super::inner::Inner;
 use super::prepared::Statements;
 use super::savepoints::Savepoints;
 use crate::state::Settings;
-use crate::worker::Worker;
 
 /// The part of a session in statements over sharded tables. Most have none, and all pay for its
 /// size.

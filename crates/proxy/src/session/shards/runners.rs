@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use runtime::control::Control;
 use scatter::{Branches, Scatter as Replies, Source};
 use session::committed::{Part, Place, Verdict, verdict};
 use wire::Capabilities;
@@ -16,7 +17,6 @@ use super::facts::payload_of;
 use super::inner::Inner;
 use super::moment::Moment;
 use super::transaction::error_of;
-use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::facts::leases::{look_at_server, lose_backend_for};

@@ -2,6 +2,7 @@
 //! executes it.
 
 use planner::plan::Branch;
+use runtime::worker::Worker;
 use wire::command::Kind;
 use wire::frame;
 
@@ -13,7 +14,6 @@ use crate::session::shards::facts::{as_prepared, payload_of};
 use crate::session::shards::inner::{Inner, take_inner_of};
 use crate::session::shards::prepared::{Site, Statement, prepared, renumber};
 use crate::session::shards::transaction::error_of;
-use crate::worker::Worker;
 
 /// Closes what was prepared for these branches of one execution: later ones have other texts.
 pub(super) async fn close_sites(leg: &mut Leg, command: &Command, branches: &[Branch]) -> Result<(), Ending> {

@@ -13,6 +13,7 @@ use std::rc::Rc;
 use config::ShardTransactions;
 use front::login::ok;
 use route::StatementPlan;
+use runtime::worker::Worker;
 use session::committed::{self, Part, Verdict, verdict};
 use sql::StatementKind;
 use sql::shape::Effects;
@@ -37,7 +38,6 @@ use crate::session::state::{OF_SESSION, Past, SessionState};
 use crate::session::without_writer::{begin_later, end_unbegun, may_begin_later};
 use crate::state::Pin;
 use crate::state::without_writer::{Bracket, bracket};
-use crate::worker::Worker;
 
 /// What the home says of its part that is rolled back since another one was: error 1213.
 const ROLLED_BACK: [u8; 3] = [0xff, 0xbd, 0x04];

@@ -2,6 +2,7 @@
 //! the statement is committed: they are read before, and told to a client that asks for them.
 
 use planner::plan::Counts;
+use runtime::worker::Worker;
 use scatter::{Over, capabilities_at_shards, row_of, with_rows};
 use wire::frame::put_message;
 use wire::packet::{self, Column, TextRow};
@@ -16,7 +17,6 @@ use super::role::{Warning, Warnings};
 use super::runners::Runners;
 use crate::session::leg::Leg;
 use crate::session::shards::facts::names_at;
-use crate::worker::Worker;
 
 /// `MYSQL_TYPE_LONGLONG`, of counts.
 const LONGLONG: u8 = 8;

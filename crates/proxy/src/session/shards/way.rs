@@ -1,11 +1,11 @@
 //! What is to be done with a statement that may be about sharded tables.
 
 use planner::plan::{Branch, Limited, Load, Wanted};
+use runtime::gates::TableName;
+use runtime::scattered::Scattered;
 
 use super::role::Place;
-use super::scattered::Scattered;
 use crate::error::ClientError;
-use crate::gates::TableName;
 
 /// What is to be done with a statement.
 #[derive(Debug)]

@@ -4,8 +4,6 @@
 //! miss is sent to its target, and the reply is [copied](reply::cache_fill); where another
 //! session has sent the same query, this one waits for that answer.
 
-pub(crate) mod answer;
-pub(crate) mod asked;
 pub(in crate::session) mod fresh;
 pub(in crate::session) mod known;
 pub(in crate::session) mod missed;
@@ -13,7 +11,6 @@ pub(in crate::session) mod peek;
 pub(in crate::session) mod said;
 pub(in crate::session) mod stale;
 pub(in crate::session) mod tables;
-pub(crate) mod to_learn;
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -26,16 +23,19 @@ use cache::{Joined, Miss, Moment, Refusal, RowCounts, Waiter};
 use command::{Command, Copied};
 use observe::running::Measured;
 use route::Route;
+use runtime::cached::answer::Look;
+use runtime::cached::asked::Asked;
+use runtime::control::Control;
+use runtime::counted::{Ended, note_time};
+use runtime::decided::Decided;
+use runtime::worker::Worker;
 use tokio::time::Instant;
 use wire::command::Kind;
 
-use crate::control::Control;
-use crate::counted::{Ended, note_time};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::backlog::skip_command;
 use crate::session::cx::Cx;
-use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
 use crate::session::facts::answers::cache_key;
 use crate::session::facts::cache::{await_proof, join, learn_known, missed, send_to_target, style};
@@ -52,13 +52,10 @@ use crate::session::leg::Leg;
 use crate::session::measure::logs;
 use crate::session::phase::Phase;
 use crate::session::reply::refuse_here;
-use crate::session::stage::cache::answer::Look;
-use crate::session::stage::cache::asked::Asked;
 use crate::session::stage::cache::fresh::{Fresh, arrival_us, freshness, uptime_us};
 use crate::session::stage::cache::missed::send_missed;
 use crate::session::state::SessionState;
 use crate::state::substitute::Counted;
-use crate::worker::Worker;
 
 impl Cx<'_> {
     /// Answers the command that `input` begins with from the cache, or has it go on to its target.

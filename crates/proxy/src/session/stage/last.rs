@@ -1,12 +1,13 @@
 //! What a statement asks about the one before it: the backend in use is made to know that, or the
 //! statement is told it in its text.
 
+use runtime::decided::Decided;
+use runtime::worker::Worker;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use crate::ending::Ending;
-use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
 use crate::session::facts::asking::{ask_server, forget_warnings, packet_of};
 use crate::session::facts::commands::NEEDS_LAST_ID;
@@ -18,7 +19,6 @@ use crate::session::state::SessionState;
 use crate::session::stop::Stop;
 use crate::state::results::LastId;
 use crate::state::substitute::with_numbers;
-use crate::worker::Worker;
 
 /// Whether the backend in use has to be made to know something, or the command to be told it.
 pub(in crate::session) fn is_due(state: &SessionState, links: &Links, decided: &Decided) -> bool {

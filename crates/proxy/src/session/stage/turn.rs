@@ -5,6 +5,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use runtime::limited::enter;
+use runtime::routing::Orders;
+use runtime::snapshot::Settings;
+use runtime::worker::Worker;
 use session::users::User;
 use tokio::time::{Instant, sleep};
 use wire::command::Kind;
@@ -12,8 +16,6 @@ use wire::command::Kind;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limit::{Limit, Place};
-use crate::limited::enter;
-use crate::routing::Orders;
 use crate::session::client::watched;
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
@@ -26,8 +28,6 @@ use crate::session::phase::Phase;
 use crate::session::reply::refuse_here;
 use crate::session::state::SessionState;
 use crate::session::trace::Part;
-use crate::snapshot::Settings;
-use crate::worker::Worker;
 
 /// What a statement waits for before it is sent.
 struct Wait<'a> {

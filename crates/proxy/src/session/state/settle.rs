@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use runtime::interning::{Beginning, caller, with_first};
 use session::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use session::link::LinkState;
 use session::ran::Ran;
@@ -14,7 +15,6 @@ use wire::reply::{End, Outcome};
 use wire::{Capabilities, StatusFlags};
 
 use super::{ClientCharset, LastResults, Past, SessionState};
-use crate::interning::{Beginning, caller, with_first};
 use crate::state::gtids::{Gtids, TRACK_GTIDS, Tracking, names_last_gtid, replaces_tracked};
 use crate::state::tracked::Tracked;
 use crate::state::{Mark, Pin, SCHEMA, Setting};

@@ -2,12 +2,12 @@
 
 use command::Command;
 use route::StatementPlan;
+use runtime::routing::plan::may_begin_with_load;
 use session::change::Change;
 use session::link::LinkState;
 use wire::command::{ExecuteParams, Kind};
 
 use super::{Past, SessionState};
-use crate::routing::plan::may_begin_with_load;
 use crate::state::typed::Typed;
 
 impl SessionState {

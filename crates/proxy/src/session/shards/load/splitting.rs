@@ -2,10 +2,10 @@
 
 use planner::load::{Splitter, Taken};
 use planner::plan::{Load, Receiver};
+use runtime::limits::LOAD_LINE_BYTES_MAX;
+use scatter::Feeds;
 
 use crate::error::ClientError;
-use crate::limits::LOAD_LINE_BYTES_MAX;
-use scatter::Feeds;
 
 /// A file that is split.
 pub(super) struct Splitting<'a> {

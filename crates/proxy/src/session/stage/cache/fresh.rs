@@ -6,10 +6,9 @@ use cache::{Refusal, Source};
 use config::CacheMode;
 use pool::Server;
 use route::CachePolicy;
+use runtime::cached::asked::Asked;
+use runtime::worker::Worker;
 use upstream::Target;
-
-use crate::session::stage::cache::asked::Asked;
-use crate::worker::Worker;
 
 /// How far the changes are known that others have made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

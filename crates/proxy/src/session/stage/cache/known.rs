@@ -6,19 +6,19 @@ use std::sync::Arc;
 use std::task::Context;
 
 use command::Command;
+use runtime::cached::answer::{Known, STATUS};
+use runtime::limits::CACHE_KNOWN_AGE_MAX_MS;
+use runtime::worker::Worker;
 use wire::StatusFlags;
 use wire::command::Kind;
 
 use crate::ending::Ending;
-use crate::limits::CACHE_KNOWN_AGE_MAX_MS;
 use crate::session::cx::Cx;
 use crate::session::facts::cache::answer_near;
 use crate::session::leg::Leg;
 use crate::session::phase::Phase;
-use crate::session::stage::cache::answer::{Known, STATUS};
 use crate::session::stage::cache::begin_hit;
 use crate::session::stage::cache::fresh::freshness;
-use crate::worker::Worker;
 
 impl Cx<'_> {
     /// Answers the texts that `input` begins with from the worker's first level of the cache, in

@@ -5,19 +5,19 @@ use cache::stats::{RowKey, Stats};
 use cache::{Doorkeeper, Leader, NotStored, Outcome, depends_on_values};
 use command::Command;
 use reply::cache_fill::{CacheFill, Filling};
+use runtime::cached::asked::Asked;
+use runtime::decided::Decided;
+use runtime::worker::Worker;
 use sql::{FoundRows, Modes, Offset};
 use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use crate::session::decided::Decided;
 use crate::session::entry::BookEntry;
 use crate::session::facts::cache::{form, send_to_target};
 use crate::session::flight::Flight;
-use crate::session::stage::cache::asked::Asked;
 use crate::session::state::SessionState;
 use crate::state::Setting;
-use crate::worker::Worker;
 
 /// The command goes to its target, and its reply is copied. An `OFFSET` passes so many rows by.
 pub(in crate::session) fn send_missed(

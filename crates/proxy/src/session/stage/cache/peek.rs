@@ -2,11 +2,11 @@
 
 use cache::{Miss, Moment, NotStored};
 use route::Peek;
+use runtime::cached::asked::Asked;
+use runtime::worker::Worker;
 
 use crate::session::entry::BookEntry;
-use crate::session::stage::cache::asked::Asked;
 use crate::session::stage::cache::fresh::{Fresh, freshness, uptime_us};
-use crate::worker::Worker;
 
 impl BookEntry {
     /// Does this, and forgets which definitions it has found to be missing.

@@ -6,15 +6,15 @@
 use cache::{About, Key, Reading as Reads, Refusal};
 use config::ProxyProtocol;
 use route::{Cached, may_quote_names};
+use runtime::cached::asked::Who;
+use runtime::cached::{Policy, account_of};
+use runtime::decided::Decided;
+use runtime::routing::Reading;
+use runtime::worker::Worker;
 use sql::Modes;
 use wire::StatusFlags;
 
-use crate::cached::{Policy, account_of};
-use crate::routing::Reading;
-use crate::session::decided::Decided;
-use crate::session::stage::cache::asked::Who;
 use crate::session::state::SessionState;
-use crate::worker::Worker;
 
 /// Whether a digest tells names. With `ANSI_QUOTES` it does not.
 pub(in crate::session) fn digest_tells_names(

@@ -2,18 +2,18 @@
 //! (`stale_if_error_ms`).
 
 use cache::Hit;
+use runtime::cached::answer::Stale;
+use runtime::cached::asked::Asked;
+use runtime::decided::Decided;
+use runtime::worker::Worker;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::backlog::skip_command;
 use crate::session::cx::Cx;
-use crate::session::decided::Decided;
 use crate::session::facts::cache::take_stale;
 use crate::session::facts::replies::write_to_client;
-use crate::session::stage::cache::answer::Stale;
-use crate::session::stage::cache::asked::Asked;
 use crate::session::stage::cache::begin_hit;
-use crate::worker::Worker;
 
 impl Cx<'_> {
     /// Answers the command in the backlog with a stale answer, since `error` says that no server

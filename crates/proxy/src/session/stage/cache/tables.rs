@@ -6,6 +6,8 @@
 
 use cache::{Definition, Key, Learnt, Scope, Sight, question};
 use route::Tables;
+use runtime::cached::to_learn::ToLearn;
+use runtime::worker::Worker;
 use session::limits::TABLES_MAX;
 use session::unjudged::CODE;
 use sql::shape::Table;
@@ -22,10 +24,8 @@ use crate::session::facts::behind::can_be_asked_for;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::stage::cache::said::cache_account;
-use crate::session::stage::cache::to_learn::ToLearn;
 use crate::session::state::SessionState;
 use crate::state::Pin;
-use crate::worker::Worker;
 
 impl Leg {
     /// Whether definitions are to be asked for, and nothing is lost with that. `is_last` says that

@@ -1,15 +1,15 @@
 //! The firewall at work: executions of what was prepared, statements that the proxy answers itself,
 //! and what is counted and logged.
 //!
-//! All others are judged with where they go ([`Routing::judge`](crate::routing::Routing::judge)).
+//! All others are judged with where they go ([`Routing::judge`](runtime::routing::Routing::judge)).
 
 use command::Command;
 use route::{Route, Ruling};
+use runtime::decided::Reply;
 use wire::command::Kind;
 
 use crate::ending::Ending;
 use crate::session::cx::Cx;
-use crate::session::decided::Reply;
 use crate::session::facts::routing::{decide_prepared, judge};
 use crate::session::facts::screened::note_ruling;
 use crate::session::reply::refuse_here;

@@ -3,6 +3,7 @@
 use std::pin::pin;
 
 use command::Command;
+use runtime::worker::Worker;
 use session::limits::FIRST_CONNECTION_ID;
 use upstream::{AcquireError, Full};
 use wire::command::Kind;
@@ -18,7 +19,6 @@ use crate::session::links::Links;
 use crate::session::own::refuse_unserved;
 use crate::session::stage::local::kill_forms::spell_kill;
 use crate::statement::{self, Own};
-use crate::worker::Worker;
 
 impl Cx<'_> {
     /// Deals with such a command, which is in the backlog.

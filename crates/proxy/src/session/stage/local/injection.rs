@@ -1,7 +1,7 @@
 //! Statements that look like injected SQL: what is counted and logged of them, and the end of the
 //! sessions that send them.
 //!
-//! They are found with where they go ([`Routing::judge`](crate::routing::Routing::judge)).
+//! They are found with where they go ([`Routing::judge`](runtime::routing::Routing::judge)).
 
 use wire::command::Kind;
 

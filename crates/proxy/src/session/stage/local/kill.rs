@@ -5,15 +5,15 @@ use std::pin::pin;
 
 use front::login::ok;
 use reply::errors::INTERRUPTED;
+use runtime::control::Control;
+use runtime::limits::KILL_ANSWER_MAX;
+use runtime::mail::Verdict;
 use session::link::LinkState;
 use wire::command::Kind;
 use wire::reply::End;
 
-use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::limits::KILL_ANSWER_MAX;
-use crate::mail::Verdict;
 use crate::session::backlog::skip_command;
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;

@@ -5,13 +5,13 @@
 //! and where the id is the server's own, the server gets what it would have got.
 
 use command::Command;
+use runtime::mail::Verdict;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::mail::Verdict;
 use crate::session::correction::correction;
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;

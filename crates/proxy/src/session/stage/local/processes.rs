@@ -6,18 +6,18 @@ use std::rc::Rc;
 
 use observe::rows::SessionStats;
 use reply::listing::Absent;
+use runtime::limits::{SESSIONS_LISTED_MAX, SESSIONS_WAIT_MAX};
+use runtime::worker::Worker;
 use tokio::time::{Instant, timeout_at};
 use wire::command::Kind;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::limits::{SESSIONS_LISTED_MAX, SESSIONS_WAIT_MAX};
 use crate::session::cx::Cx;
 use crate::session::facts::orders::while_waiting;
 use crate::session::flight::Flight;
 use crate::session::reply::refuse_here;
 use crate::statement::Own;
-use crate::worker::Worker;
 
 impl Cx<'_> {
     /// Asks all workers for their sessions, for the statement in the backlog.

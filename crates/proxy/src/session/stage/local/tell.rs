@@ -4,6 +4,9 @@
 use command::{Command, Copied};
 use front::login::ok;
 use route::{Candidate, Explanation, MustSee, Verdict};
+use runtime::fresh::{Wanted, must_see};
+use runtime::routing::Circumstances;
+use runtime::routing::explain::explain;
 use upstream::candidates;
 use wire::command::Kind;
 use wire::frame::put_message;
@@ -12,9 +15,6 @@ use wire::{Capabilities, StatusFlags};
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::fresh::{Wanted, must_see};
-use crate::routing::Circumstances;
-use crate::routing::explain::explain;
 use crate::session::backlog::skip_command;
 use crate::session::catch_up::fresh_for;
 use crate::session::cx::Cx;

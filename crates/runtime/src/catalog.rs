@@ -1,0 +1,232 @@
+//! What a worker knows of tables that are split over servers, and what it reads statements with.
+
+use std::cell::{Cell, Ref, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use planner::define::{Collations, Known, TableDefinition};
+use planner::plan::{ColumnInfo, Definitions, KeyColumn};
+use planner::seen::Names;
+use shard::{Layout, Value};
+use sql::Dialect;
+use sql::parse::Tree;
+
+use crate::limits::{DEFINITION_AGE_MAX, DEFINITIONS_BYTES_MAX};
+use crate::stored::StoredCode;
+use crate::templates::Templates;
+
+/// The version of a server that texts are read for if nothing is known of the servers.
+const LIKE_MYSQL: &[u8] = b"8.0.36";
+
+/// What a worker knows of sharded tables.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    tables: RefCell<Tables>,
+    collations: RefCell<Collations>,
+    /// The tree of the statement that is being read, in memory that is used again.
+    tree: RefCell<Tree>,
+    /// How servers read texts.
+    dialect: Cell<Option<Dialect>>,
+    /// How often tables had been defined anew through the proxy.
+    defined: Cell<u64>,
+    /// Plans of statements that came before.
+    pub templates: RefCell<Templates>,
+    /// What physical names are to clients, by hostgroup.
+    names: RefCell<HashMap<u32, Arc<Names>>>,
+    /// Stored code at servers.
+    pub stored: StoredCode,
+}
+
+/// The definitions of logical tables.
+#[derive(Debug)]
+pub struct Tables {
+    known: planner::define::Catalog,
+    /// Tables that are not as they should be: what is wrong, and when that was found.
+    wrong: HashMap<(String, String), (String, Duration)>,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        let known = planner::define::Catalog::new(DEFINITIONS_BYTES_MAX, DEFINITION_AGE_MAX);
+        Self { known, wrong: HashMap::new() }
+    }
+}
+
+impl Definitions for Tables {
+    fn columns(&self, schema: &str, table: &str) -> Option<&[ColumnInfo]> {
+        self.known.columns(schema, table)
+    }
+
+    fn auto_increment(&self, schema: &str, table: &str) -> Option<&str> {
+        self.known.auto_increment(schema, table)
+    }
+
+    fn default_value(&self, schema: &str, table: &str, column: &str) -> Option<Value<'_>> {
+        self.known.default_value(schema, table, column)
+    }
+
+    fn fields(&self, schema: &str, table: &str) -> Option<&[ColumnInfo]> {
+        self.known.fields(schema, table)
+    }
+
+    fn row_key(&self, schema: &str, table: &str) -> Option<Vec<KeyColumn>> {
+        self.known.row_key(schema, table)
+    }
+}
+
+impl Tables {
+    /// Whether rows of a table may have the time of their change without being given it.
+    pub fn depends_on_time(&self, schema: &str, table: &str) -> bool {
+        self.known.depends_on_time(schema, table)
+    }
+
+    /// What is wrong with a table, if anything is.
+    pub fn wrong(&self, schema: &str, table: &str) -> Option<&str> {
+        if self.wrong.is_empty() {
+            return None;
+        }
+        let wrong = self.wrong.get(&(schema.to_owned(), table.to_owned()));
+        wrong.map(|(text, _)| text.as_str())
+    }
+}
+
+impl Catalog {
+    /// A tree to read a statement with.
+    pub fn take_tree(&self) -> Tree {
+        self.tree.take()
+    }
+
+    /// The tree is for the next statement.
+    pub fn put_tree(&self, tree: Tree) {
+        self.tree.replace(tree);
+    }
+
+    /// What is known of tables.
+    pub fn tables(&self) -> Ref<'_, Tables> {
+        self.tables.borrow()
+    }
+
+    /// What is known of collations.
+    pub fn collations(&self) -> Ref<'_, Collations> {
+        self.collations.borrow()
+    }
+
+    /// Whether a table should be asked for at `now`.
+    pub fn wants(&self, schema: &str, table: &str, now: Duration) -> bool {
+        let tables = self.tables.borrow();
+        let is_young = |(_, at): &(String, Duration)| now.saturating_sub(*at) < DEFINITION_AGE_MAX;
+        tables.known.wants(schema, table, now)
+            && !tables.wrong.get(&(schema.to_owned(), table.to_owned())).is_some_and(is_young)
+    }
+
+    /// The first node of a table is like this at `now`. Whether all nodes were so before, and
+    /// nothing was wrong with them: then that holds on.
+    pub fn renew(&self, schema: &str, table: &str, first: Option<&TableDefinition>, now: Duration) -> bool {
+        let tables = &mut *self.tables.borrow_mut();
+        let is_same = tables.known.get(schema, table).map(|known| &known.definition) == first;
+        let holds = is_same && first.is_some() && tables.wrong(schema, table).is_none();
+        if holds {
+            tables.known.renew(schema, table, now);
+        }
+        holds
+    }
+
+    /// This was found of a table at `now`, and this is wrong with it.
+    pub fn learn(
+        &self,
+        schema: &str,
+        table: &str,
+        known: Option<Known>,
+        wrong: Option<String>,
+        now: Duration,
+    ) {
+        self.templates.borrow_mut().clear();
+        let mut tables = self.tables.borrow_mut();
+        match known {
+            Some(known) => tables.known.insert(schema, table, known, now),
+            None => tables.known.forget(schema, table),
+        }
+        let key = (schema.to_owned(), table.to_owned());
+        match wrong {
+            Some(text) => tables.wrong.insert(key, (text, now)),
+            None => tables.wrong.remove(&key),
+        };
+    }
+
+    /// Tables were defined anew so often through the proxy: what is known is from before that if it
+    /// was less often.
+    pub fn note_definitions(&self, count: u64) {
+        if self.defined.replace(count) != count {
+            self.templates.borrow_mut().clear();
+            self.tables.replace(Tables::default());
+        }
+    }
+
+    /// This is known of collations besides.
+    pub fn learn_collations(&self, collations: Collations) {
+        self.collations.borrow_mut().merge(collations);
+    }
+
+    /// What the physical names at a hostgroup are to clients.
+    pub fn names(&self, layout: &Layout, hostgroup: u32) -> Arc<Names> {
+        let mut names = self.names.borrow_mut();
+        Arc::clone(names.entry(hostgroup).or_insert_with(|| Arc::new(Names::at(layout, hostgroup))))
+    }
+
+    /// How servers read texts, if it was found out.
+    pub fn dialect(&self) -> Option<Dialect> {
+        self.dialect.get()
+    }
+
+    /// How servers read texts, or most servers.
+    pub fn likely_dialect(&self) -> Option<Dialect> {
+        self.dialect().or_else(|| Dialect::of(LIKE_MYSQL))
+    }
+
+    /// Servers read texts like this, if it is known.
+    pub fn set_dialect(&self, dialect: Option<Dialect>) {
+        // Of other servers nothing is known: MySQL is what most of them are like.
+        self.dialect.set(dialect.or_else(|| Dialect::of(LIKE_MYSQL)));
+    }
+
+    /// The configuration is another one.
+    pub fn clear(&self) {
+        self.names.borrow_mut().clear();
+        self.stored.clear();
+        self.templates.borrow_mut().clear();
+        self.tables.replace(Tables::default());
+        self.dialect.set(None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use planner::define::Reader;
+
+    use super::*;
+
+    /// A table without columns at a server of this version.
+    fn table(version: &str) -> TableDefinition {
+        let mut reader = Reader::new();
+        let row = ["0", "BASE TABLE", "InnoDB", version, "1024"].map(|cell| Some(cell.as_bytes()));
+        reader.row(&row).unwrap();
+        reader.finish().unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_first_node_that_is_as_it_was_renews_a_table() {
+        let catalog = Catalog::default();
+        let (table, other) = (table("9.7.4"), table("9.7.5"));
+        let minutes = |minutes| minutes * DEFINITION_AGE_MAX;
+        let renew = |first, at| catalog.renew("s", "t", first, minutes(at));
+        assert!(!renew(Some(&table), 0) && !renew(None, 0), "nothing is known");
+        let known = Known::of(&[&table], &Collations::default());
+        catalog.learn("s", "t", known.clone(), None, minutes(0));
+        assert!(catalog.wants("s", "t", minutes(1)));
+        assert!(renew(Some(&table), 1) && !catalog.wants("s", "t", minutes(1)));
+        assert!(!renew(Some(&other), 1) && !renew(None, 1), "all nodes are asked");
+        catalog.learn("s", "t", known, Some("a node differs".to_owned()), minutes(2));
+        assert!(!renew(Some(&table), 3), "the node may be as it should be by now");
+    }
+}

@@ -1,0 +1,130 @@
+//! Gates of sharded tables: no statement over several shards meets one before a definition, and
+//! another one behind it.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+/// Schema and name of a logical table.
+pub type TableName = (String, String);
+
+/// The gates of the process.
+#[derive(Debug, Default)]
+pub struct Gates {
+    tables: Mutex<HashMap<TableName, Gate>>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Gate {
+    /// Statements that run.
+    running: usize,
+    /// A definition waits or runs.
+    is_closed: bool,
+}
+
+/// Statements or a definition of some tables, until it is dropped.
+#[derive(Debug)]
+pub struct Pass<'a> {
+    gates: &'a Gates,
+    tables: Vec<TableName>,
+    defines: bool,
+}
+
+impl Gates {
+    /// Waits until no definition of these tables runs.
+    pub async fn enter(&self, tables: Vec<TableName>) -> Pass<'_> {
+        loop {
+            let changed = self.changed.notified();
+            if self.begin(&tables, |gate| gate.running += 1) {
+                return Pass { gates: self, tables, defines: false };
+            }
+            changed.await;
+        }
+    }
+
+    /// Waits until no other definition of these tables runs, lets no statement begin, and waits
+    /// until all that run have ended.
+    pub async fn close(&self, tables: Vec<TableName>) -> Pass<'_> {
+        let pass = loop {
+            let changed = self.changed.notified();
+            if self.begin(&tables, |gate| gate.is_closed = true) {
+                break Pass { gates: self, tables, defines: true };
+            }
+            changed.await;
+        };
+        loop {
+            let changed = self.changed.notified();
+            let is_running = |table: &TableName| self.lock().get(table).is_some_and(|gate| gate.running > 0);
+            if !pass.tables.iter().any(is_running) {
+                return pass;
+            }
+            changed.await;
+        }
+    }
+
+    /// Marks the gates of tables, if none of them is closed. Whether it has.
+    fn begin(&self, tables: &[TableName], mark: impl Fn(&mut Gate)) -> bool {
+        let mut all = self.lock();
+        let is_open = !tables.iter().any(|table| all.get(table).is_some_and(|gate| gate.is_closed));
+        if is_open {
+            for table in tables {
+                mark(all.entry(table.clone()).or_default());
+            }
+        }
+        is_open
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TableName, Gate>> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        let mut all = self.gates.lock();
+        for table in &self.tables {
+            let Some(gate) = all.get_mut(table) else { continue };
+            if self.defines {
+                gate.is_closed = false;
+            } else {
+                gate.running = gate.running.saturating_sub(1);
+            }
+            if gate.running == 0 && !gate.is_closed {
+                all.remove(table);
+            }
+        }
+        drop(all);
+        self.gates.changed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    fn orders() -> Vec<TableName> {
+        vec![("shop".to_owned(), "orders".to_owned())]
+    }
+
+    #[test]
+    fn a_definition_waits_for_statements_and_statements_for_it() {
+        let gates = Gates::default();
+        let mut cx = Context::from_waker(Waker::noop());
+        let Poll::Ready(running) = pin!(gates.enter(orders())).poll(&mut cx) else { panic!("it is open") };
+        let mut closing = pin!(gates.close(orders()));
+        assert!(closing.as_mut().poll(&mut cx).is_pending(), "a statement runs");
+        let mut late = pin!(gates.enter(orders()));
+        assert!(late.as_mut().poll(&mut cx).is_pending(), "a definition waits");
+        drop(running);
+        let Poll::Ready(closed) = closing.as_mut().poll(&mut cx) else { panic!("nothing runs") };
+        assert!(late.as_mut().poll(&mut cx).is_pending(), "a definition runs");
+        drop(closed);
+        assert!(late.as_mut().poll(&mut cx).is_ready());
+        assert!(gates.lock().is_empty(), "nothing is left of it");
+    }
+}

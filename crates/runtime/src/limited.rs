@@ -1,0 +1,155 @@
+//! Statements under limits: which limits of query rules hold for one, and waiting for a place with
+//! a deadline.
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+use route::{Rules, Verdict};
+use tokio::time::{Instant, sleep_until};
+
+use crate::error::ClientError;
+use crate::limit::{Limit, Outlook, Place, Rates};
+
+/// The limits of query rules, by the rule's place among them.
+#[derive(Debug, Default)]
+pub struct RuleLimits(HashMap<u32, Limit>);
+
+impl RuleLimits {
+    /// The limits of these rules. A rule with the id of one of `before` goes on with the statements
+    /// under that.
+    pub fn new(rules: &Rules, before: Option<&Self>) -> Self {
+        let limited = (0..).map_while(|place| Some((place, rules.rule(place)?)));
+        let limits = limited.filter_map(|(place, rule)| {
+            let extras = rule.extras();
+            let rates = Rates { max_qps: extras.max_qps, max_concurrent: extras.max_concurrent };
+            let id = rule.id();
+            let same = before.and_then(|before| before.0.values().find(|limit| limit.is_of_rule(id)));
+            Some((place, Limit::of_rule(id, rates, same)?))
+        });
+        Self(limits.collect())
+    }
+
+    /// Those that hold for a statement about which the rules have said this, each once, always in
+    /// the same order: so no statement waits for one that waits for it.
+    pub fn of<'a>(&'a self, verdict: &Verdict) -> Vec<&'a Limit> {
+        if !verdict.extras || self.0.is_empty() {
+            return Vec::new();
+        }
+        let mut places = verdict.matched.to_vec();
+        places.sort_unstable();
+        places.dedup();
+        places.iter().filter_map(|place| self.0.get(place)).collect()
+    }
+}
+
+/// A place for a statement under `limit`, as soon as there is one, but not later than `deadline`.
+/// The error says which limit it is, and how many have the places.
+pub async fn enter(limit: &Limit, deadline: Instant) -> Result<Place, ClientError> {
+    let began = Instant::now();
+    if let Some(place) = limit.enter(began.into_std()) {
+        return Ok(place);
+    }
+    let waiting = limit.queue();
+    let mut timer = pin!(sleep_until(deadline));
+    let place = poll_fn(|cx| {
+        loop {
+            let until = match waiting.turn(Instant::now().into_std(), cx) {
+                Outlook::Granted(place) => return Poll::Ready(Some(place)),
+                Outlook::At(time) => Instant::from_std(time).min(deadline),
+                Outlook::Open => deadline,
+            };
+            timer.as_mut().reset(until);
+            if timer.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            if Instant::now() >= deadline {
+                return Poll::Ready(None);
+            }
+        }
+    })
+    .await;
+    place.ok_or_else(|| waiting.refused(began.elapsed()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    use super::*;
+
+    fn limit(max_qps: Option<u64>, max_concurrent: Option<u64>) -> Limit {
+        Limit::of_user(b"app", Rates { max_qps, max_concurrent }, None).unwrap()
+    }
+
+    fn soon(ms: u64) -> Instant {
+        Instant::now() + Duration::from_millis(ms)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn places_are_given_in_fifo_order() {
+        let limit = limit(None, Some(1));
+        let first = enter(&limit, soon(0)).await.unwrap();
+        let order = Mutex::new(Vec::new());
+        let wait = async |n: u32| {
+            let place = enter(&limit, soon(1000)).await.unwrap();
+            order.lock().unwrap().push(n);
+            tokio::task::yield_now().await;
+            drop(place);
+        };
+        let free = async {
+            tokio::task::yield_now().await;
+            drop(first);
+        };
+        tokio::join!(wait(1), wait(2), wait(3), free);
+        assert_eq!(*order.lock().unwrap(), [1, 2, 3]);
+        assert_eq!(limit.counts(), (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_too_long_hears_why() {
+        let limit = limit(None, Some(2));
+        let places = [enter(&limit, soon(0)).await.unwrap(), enter(&limit, soon(0)).await.unwrap()];
+        let (error, other) = tokio::join!(enter(&limit, soon(100)), enter(&limit, soon(200)));
+        assert_eq!(
+            error.unwrap_err().logged().to_string(),
+            "1226 (42000): User 'app' has reached its limit of 2 statements at a time (max_concurrent): 2 run, 1 more wait; no \
+             place within 100ms"
+        );
+        other.unwrap_err();
+        drop(places);
+        enter(&limit, soon(0)).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn statements_in_a_second_are_bounded() {
+        let limit = limit(Some(10), None);
+        let began = Instant::now();
+        let mut times = Vec::new();
+        for _ in 0..30 {
+            drop(enter(&limit, soon(10_000)).await.unwrap());
+            times.push(began.elapsed().as_millis());
+        }
+        for window in times.windows(11) {
+            assert!(window[10] - window[0] >= 1000, "{times:?}");
+        }
+        assert!(times[29] <= 2950, "and not more than that: {times:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_that_leaves_the_line_delays_no_other() {
+        let limit = limit(None, Some(1));
+        let place = enter(&limit, soon(0)).await.unwrap();
+        let gone = enter(&limit, soon(10));
+        let stays = enter(&limit, soon(1000));
+        let free = async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            drop(place);
+        };
+        let (gone, stays, ()) = tokio::join!(gone, stays, free);
+        gone.unwrap_err();
+        stays.unwrap();
+    }
+}

@@ -1,0 +1,76 @@
+//! The workers of a proxy, as they reach each other: for the rare moment when one needs what
+//! another one could do without.
+
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pool::Quota;
+use tokio::sync::mpsc::{self, WeakUnboundedSender};
+use tokio::sync::oneshot;
+
+use crate::worker::{Message, Question, Worker};
+
+/// The ways to all workers.
+#[derive(Debug, Default)]
+pub struct Siblings(Mutex<Vec<WeakUnboundedSender<Message>>>);
+
+impl Siblings {
+    /// Adds a worker.
+    pub fn add(&self, inbox: WeakUnboundedSender<Message>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(inbox);
+    }
+
+    /// Asks all of them, but for the one with the number `own`. Who has ended, or is stuck, answers
+    /// nothing.
+    pub fn ask<T: Send + 'static>(
+        &self,
+        own: u16,
+        question: impl Fn(&Rc<Worker>) -> T + Clone + Send + 'static,
+    ) -> Vec<oneshot::Receiver<T>> {
+        let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ask = |inbox: mpsc::UnboundedSender<Message>| {
+            let (sender, receiver) = oneshot::channel();
+            let question = question.clone();
+            let question = Question::new(move |worker| {
+                if worker.index() != own {
+                    let _ = sender.send(question(worker));
+                }
+            });
+            let _ = inbox.send(Message::Ask(question));
+            receiver
+        };
+        inboxes.iter().filter_map(WeakUnboundedSender::upgrade).map(ask).collect()
+    }
+}
+
+impl upstream::Siblings for Siblings {
+    fn make_room(&self, hostgroup: u32) {
+        let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {
+            let question = Question::new(move |worker| {
+                worker.upstream.kept.make_room(&worker.upstream, hostgroup);
+            });
+            // A worker that has ended keeps nothing.
+            let _ = inbox.send(Message::Ask(question));
+        }
+    }
+
+    fn make_room_among(&self, quota: &Arc<Quota>) {
+        let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {
+            let quota = Arc::clone(quota);
+            let question = Question::new(move |worker| {
+                worker.upstream.kept.make_room_among(&worker.upstream, &quota);
+            });
+            let _ = inbox.send(Message::Ask(question));
+        }
+    }
+
+    fn recall(&self) {
+        let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {
+            // A worker that has ended has no sessions.
+            let _ = inbox.send(Message::Ask(Question::new(|worker| worker.recall())));
+        }
+    }
+}
