@@ -271,7 +271,7 @@ impl Change {
             StatementKind::Use => {
                 return used_schema(text).map_or_else(|| Self::pinned(Pin::Schema), Self::of_schema);
             }
-            StatementKind::LockTable => change.marks.push(Mark::begin(Pin::LockedTables)),
+            StatementKind::LockTable => change.marks.push(Mark::tables_locked()),
             // With read lock.
             StatementKind::Flush if effects.intersects(Effects::LOCKS) => {
                 change.marks.push(Mark::begin(Pin::LockedTables));

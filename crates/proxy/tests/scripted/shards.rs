@@ -214,6 +214,21 @@ fn unlocked_tables_commit_the_transaction_at_shards() {
     });
 }
 
+/// A transaction has released them that began in between.
+#[test]
+fn tables_that_were_unlocked_before_commit_nothing_at_shards() {
+    play(async || {
+        let (_stage, mut client, statements) = session(config()).await;
+        for sql in
+            ["LOCK TABLES h WRITE", "BEGIN", "COMMIT", "SET autocommit = 0", "INSERT INTO t VALUES (6)"]
+        {
+            run(&mut client, sql).await;
+        }
+        run(&mut client, "UNLOCK TABLES").await;
+        assert_eq!(statements.servers_of("COMMIT"), ["db"], "that of the first transaction");
+    });
+}
+
 #[test]
 fn a_server_that_is_lost_in_its_reply_to_the_proxy_is_told_in_the_order_of_packets() {
     play(async || {

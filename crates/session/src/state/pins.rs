@@ -41,7 +41,7 @@ pins! {
     /// It has temporary tables.
     TemporaryTable = "temporary_table", "`CREATE TEMPORARY TABLE`", "`DROP TABLE` of each";
     /// It has locked tables, or the server.
-    LockedTables = "locked_tables", "`LOCK TABLES`, `FLUSH TABLES WITH READ LOCK`", "`UNLOCK TABLES`";
+    LockedTables = "locked_tables", "`LOCK TABLES`, `FLUSH TABLES WITH READ LOCK`", "`UNLOCK TABLES`; of the former, `BEGIN`";
     /// It has locks by name.
     NamedLock = "named_lock", "`GET_LOCK()`", "`RELEASE_LOCK()` of each, `RELEASE_ALL_LOCKS()`";
     /// It has opened tables with `HANDLER`.
@@ -78,6 +78,10 @@ pins! {
     /// A rule says so.
     Rule = "rule", "a query rule with `multiplex = 0`", "a query rule with `multiplex = 1`";
 }
+
+/// The name of locks that `BEGIN` releases: those of `LOCK TABLES`, and not that of
+/// `FLUSH TABLES WITH READ LOCK`.
+const TABLE_LOCKS: &[u8] = b"tables";
 
 impl Pin {
     /// Whether the session must not leave the hostgroup even for a statement that rules send
@@ -125,6 +129,11 @@ pub enum Mark {
 }
 
 impl Mark {
+    /// `LOCK TABLES` has locked some.
+    pub fn tables_locked() -> Self {
+        Self::Begin(Pin::LockedTables, TABLE_LOCKS.into())
+    }
+
     /// The beginning of a pin that has no name.
     pub fn begin(pin: Pin) -> Self {
         Self::Begin(pin, Box::default())
@@ -194,6 +203,11 @@ impl Pins {
             }
             Mark::EndAll(pin) => self.0.retain(|one| one.pin != pin),
         }
+    }
+
+    /// A transaction has begun: the server has released locked tables.
+    pub fn unlock_tables(&mut self) {
+        self.0.retain(|one| one.pin != Pin::LockedTables || *one.name != *TABLE_LOCKS);
     }
 
     /// The session was reset by its client: what that leaves. Whether the connection may have more,

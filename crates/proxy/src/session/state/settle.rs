@@ -67,6 +67,11 @@ impl SessionState {
         self.note_end(outcome, is_statement, (counts_own, clears), link);
         self.note_savepoint(outcome, link);
         self.note_transaction(outcome, link);
+        if self.last.ran.sent.statement.is_some_and(StatementKind::begins)
+            && matches!(outcome.end, End::Ok { .. })
+        {
+            link.pins.unlock_tables();
+        }
         if is_statement && outcome.status().is_some_and(|status| status.contains(StatusFlags::CURSOR_EXISTS))
         {
             // The reply has none of its rows.
