@@ -272,6 +272,20 @@ fn c06_warnings_of_shards_can_be_asked_for_behind_a_ping() {
     }
 }
 
+/// A command without a reply leaves even the number of rows as it is.
+#[test]
+fn c06_rows_that_a_shard_has_changed_can_be_asked_for_behind_a_close() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["INSERT INTO t (id) VALUES (2)"]).await;
+        client.send_command(Kind::StmtClose, &[7, 0, 0, 0]).await;
+        world.take();
+        client.send_query("SELECT ROW_COUNT()").await;
+        client.expect_ok().await;
+        assert_eq!(world.take(), ["a: SELECT ROW_COUNT()"]);
+    });
+}
+
 #[test]
 fn c09_a_shard_that_cannot_begin_ends_the_transaction_everywhere() {
     play(async || {

@@ -116,9 +116,11 @@ pub(super) enum Place {
 
 impl Place {
     /// Where what may be asked about is behind such a command that home runs. One without a
-    /// statement leaves warnings as they are, at both kinds of servers.
+    /// statement leaves warnings as they are, at both kinds of servers; one without a reply leaves
+    /// all as it is.
     pub(super) const fn behind(self, kind: Kind) -> Self {
         match (kind, self) {
+            (Kind::StmtClose | Kind::SendLongData, last) => last,
             (Kind::Ping | Kind::Statistics | Kind::SetOption, Self::Shard(at)) => Self::Behind(at),
             (Kind::Ping | Kind::Statistics | Kind::SetOption, last) => last,
             _ => Self::Home,
