@@ -374,6 +374,7 @@ impl Cx<'_> {
             end_unwatched(&self.entry.worker, &mut self.leg.state);
         }
         self.leg.flight.end_try();
+        self.leg.links.away.role.end_command();
         if !self.io.is_for_once {
             // What is run once is a part of what its client runs.
             self.entry

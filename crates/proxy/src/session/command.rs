@@ -234,7 +234,7 @@ impl Cx<'_> {
         if !before.complete
             || is_last
             || !is_visible(rest)
-            || !self.io.is_for_once && self.leg.links.away.role.looks(&self.entry.worker)
+            || !self.io.is_for_once && self.leg.links.away.role.may_be_asked(&self.entry.worker)
         {
             return None;
         }

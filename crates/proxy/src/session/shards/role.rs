@@ -130,11 +130,21 @@ impl Place {
 
 impl Role {
     /// Whether the next command may be about sharded tables: there are some, or the session has
-    /// used some. If it was looked at, it is not.
-    pub(in crate::session) fn looks(&mut self, worker: &Worker) -> bool {
-        match self.0.as_deref_mut() {
-            Some(shards) => !std::mem::take(&mut shards.stays_home),
-            None => worker.has_shards(),
+    /// used some.
+    pub(in crate::session) fn may_be_asked(&self, worker: &Worker) -> bool {
+        self.0.is_some() || worker.has_shards()
+    }
+
+    /// Whether the command that begins now is to be looked at for that, and was not yet: it may
+    /// have waited for a connection since.
+    pub(in crate::session) fn looks(&self, worker: &Worker) -> bool {
+        self.may_be_asked(worker) && !self.0.as_ref().is_some_and(|shards| shards.stays_home)
+    }
+
+    /// The command is over.
+    pub(in crate::session) fn end_command(&mut self) {
+        if let Some(shards) = &mut self.0 {
+            shards.stays_home = false;
         }
     }
 
