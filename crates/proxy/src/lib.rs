@@ -1,4 +1,5 @@
-//! The data plane: workers, sessions of clients, the relay between clients and servers, and drain.
+//! The data plane: sessions of clients, the relay between clients and servers, start and drain.
+//! Workers, and what sessions share, are in [`runtime`].
 //!
 //! A [`Proxy`] is started from a [`config::Config`] and runs on its own threads until it is told to
 //! drain. The file `ARCHITECTURE.md` follows a query through the modules.

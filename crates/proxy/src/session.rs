@@ -21,7 +21,7 @@
 //!   is here calls them; [`entry`]: where the session runs;
 //! - [`cx`]: what runs a command, for a [`client`](mod@client), with the [`leg`] of a place;
 //! - [`correction`](mod@correction): statements that make servers tell an error;
-//! - [`decided`]: what was decided about a command;
+//! - [`decided`](runtime::decided): what was decided about a command;
 //! - [`shards`]: statements over tables that are split over servers;
 //! - [`state`]: what the session remembers for that;
 //! - [`told`]: what a `SET` has set that is not written in it;
@@ -37,7 +37,8 @@
 //! - [`in_line`]: waiting for a connection;
 //! - [`internal`]: what the session tells of itself; [`io`]: the client's end of it;
 //! - [`kept_error`]: the error of a failed statement, kept without its connection;
-//! - [`last_words`]: what a backend says out of turn; [`links`]: the connections of the session;
+//! - [`last_words`](mod@last_words): what a backend says out of turn; [`links`]: the connections
+//!   of the session;
 //! - [`leave`]: what becomes of backends when the client leaves;
 //! - [`measure`](mod@measure): counting;
 //! - [`lost`]: servers that are lost, and [what may have become](session::unanswered) of

@@ -2,9 +2,9 @@
 //! the first node is asked, so that a definition that has stopped between two nodes is known, also
 //! behind the end of the process.
 //!
-//! - [`record`]: what is recorded; whether a node has executed the statement;
-//! - [`files`]: records in `datadir`; without a `datadir` they last as long as the process;
-//! - [`resume`]: going on with one that has stopped, on behalf of an admin.
+//! - `record`: what is recorded; whether a node has executed the statement;
+//! - `files`: records in `datadir`; without a `datadir` they last as long as the process;
+//! - `resume`: going on with one that has stopped, on behalf of an admin.
 
 mod files;
 mod record;

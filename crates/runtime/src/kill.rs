@@ -2,7 +2,7 @@
 //!
 //! The proxy kills as the victim's own user, or as the other one who wants that, on a connection of
 //! its own beside the pool's. That takes a moment in which the statement may end and another one
-//! begin; [`Aim`] sees to it that nothing else is hit.
+//! begin; `Aim` sees to it that nothing else is hit.
 
 mod stand_in;
 

@@ -5,7 +5,7 @@
 //! thrown away, and where there are too many copies some are left out. With `compare` its answer
 //! and the one that the client gets are counted, and differences are reported.
 //!
-//! - [`submit`](mod@submit): which run, [`copy`](mod@copy): running one.
+//! - `submit`: which run, `copy`: running one.
 
 mod copy;
 pub mod submit;

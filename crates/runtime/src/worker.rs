@@ -4,9 +4,9 @@
 //! never across a wait, so thousands of connections need one buffer. Nothing in here is `Send`;
 //! other threads reach a worker through its [`Inbox`] only.
 //!
-//! - [`starting`], [`running`]: its thread, and the loop there;
-//! - [`inbox`]: what others can tell it;
-//! - [`books`]: its sessions, [`configuration`]: what it goes by.
+//! - `starting`, `running`: its thread, and the loop there;
+//! - `inbox`: what others can tell it;
+//! - `books`: its sessions, `configuration`: what it goes by.
 
 mod books;
 mod configuration;

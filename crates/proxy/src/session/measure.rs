@@ -1,5 +1,5 @@
 //! Counting what a session does: commands when they are sent. Replies are counted by
-//! [`counted`](crate::counted).
+//! [`counted`](runtime::counted).
 
 use command::Command;
 use observe::running::{Also, Measured};

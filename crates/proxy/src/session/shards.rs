@@ -11,8 +11,8 @@
 //!   [`definitions`]: learning what its tables are, [`stored`]: and what is behind its names;
 //! - [`defining`]: definitions of tables of several nodes; [`naming`]: what texts name;
 //! - [`command`]: what shards get; [`one`]: statements for one shard, [`straight`]: those that come
-//!   again, [`many`]: for several shards ([`scattered`], [`runners`], [`relaying`],
-//!   [`moment`], [`gated`]), [`limited`]: changes of their first rows, [`load`]: files;
+//!   again, [`many`]: for several shards ([`runners`], [`relaying`], [`moment`], [`gated`]),
+//!   [`limited`]: changes of their first rows, [`load`]: files;
 //! - [`dispatch`]: whether a command runs at home, [`planned`]: having it run where its plan says;
 //! - [`prepared`]: prepared statements, [`sites`]: where they are, [`execute`]: commands about
 //!   them, [`values`]: their values;

@@ -2,13 +2,13 @@
 //! about.
 //!
 //! What the client sets is said again at a server that does not know it yet ([`Settings`]); what
-//! cannot be said again keeps the session where it is ([`Pins`]). Connections are not here, but in
-//! [`links`](super::links).
+//! cannot be said again keeps the session where it is ([`Pins`](session::state::Pins)). Connections
+//! are not here, but in [`links`](super::links).
 //!
 //! - [`settle`]: whether what a statement [changes](session::change) for those behind it has
 //!   happened;
-//! - [`charset`]: how texts are read; [`prepared`]: prepared statements; [`said`]: settings as
-//!   commands.
+//! - [`charset`]: how texts are read; [`statements`]: prepared statements that commands name;
+//!   [`said`]: settings as commands.
 
 mod charset;
 mod said;

@@ -1,7 +1,5 @@
 //! What definitions and proofs say about a statement that the query cache is asked for. That is
-//! worked out once for a digest, and [remembered](Memo) by the worker.
-//!
-//! [Memo]: cache::Memo
+//! worked out once for a digest, and [remembered](cache::Memo) by the worker.
 
 use cache::{About, Key, Reading as Reads, Refusal};
 use config::ProxyProtocol;

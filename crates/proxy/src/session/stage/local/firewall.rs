@@ -1,5 +1,5 @@
-//! The firewall at work: executions of what was prepared, statements that the proxy answers itself,
-//! and what is counted and logged.
+//! The firewall at work: statements that the proxy answers itself. Executions, and what is counted
+//! and logged, are in [`screened`](crate::session::facts::screened).
 //!
 //! All others are judged with where they go ([`Routing::judge`](runtime::routing::Routing::judge)).
 

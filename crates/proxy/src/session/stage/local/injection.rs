@@ -1,7 +1,7 @@
-//! Statements that look like injected SQL: what is counted and logged of them, and the end of the
-//! sessions that send them.
+//! Statements that look like injected SQL: the end of the sessions that send them.
 //!
-//! They are found with where they go ([`Routing::judge`](runtime::routing::Routing::judge)).
+//! They are found with where they go ([`Routing::judge`](runtime::routing::Routing::judge)), and
+//! counted and logged in [`screened`](crate::session::facts::screened).
 
 use wire::command::Kind;
 
