@@ -247,7 +247,7 @@ impl Control {
         self.turns.moment()
     }
 
-    /// From now until [`spare`](Self::spare) a KILL is aimed at the session's connection, by the id
+    /// From now until `spare` a KILL is aimed at the session's connection, by the id
     /// that its server gave it: no other session may have it.
     pub fn aim(&self) {
         self.turns.aim();
@@ -274,7 +274,7 @@ impl Control {
         self.turns.is_held()
     }
 
-    /// From now until [`release`](Self::release), no statement is sent.
+    /// From now until `release`, no statement is sent.
     pub fn hold(&self) {
         self.shots.set(self.shots.get() + 1);
         self.turns.hold();

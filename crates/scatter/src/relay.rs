@@ -100,6 +100,11 @@ impl Relay {
         self.holds
     }
 
+    /// The client was asked for a file: what it gets next is behind that.
+    pub const fn note_begun(&mut self) {
+        self.has_begun = true;
+    }
+
     /// Whether the client has got a part of the reply. What it gets next is another part to it.
     pub const fn has_begun(&self) -> bool {
         self.has_begun

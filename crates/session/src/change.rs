@@ -272,9 +272,10 @@ impl Change {
                 return used_schema(text).map_or_else(|| Self::pinned(Pin::Schema), Self::of_schema);
             }
             StatementKind::LockTable => change.marks.push(Mark::tables_locked()),
-            // With read lock.
+            // With read lock: of tables, or of all there are, which is another lock.
             StatementKind::Flush if effects.intersects(Effects::LOCKS) => {
-                change.marks.push(Mark::begin(Pin::LockedTables));
+                let mark = if plan.tables { Mark::tables_locked() } else { Mark::begin(Pin::LockedTables) };
+                change.marks.push(mark);
             }
             StatementKind::DropDatabase if drops_schema(text, at.schema) => {
                 change.marks.push(Mark::begin(Pin::Schema));

@@ -82,7 +82,7 @@ impl Links {
     }
 
     /// The pins at each of them, and its hostgroup.
-    fn pins(&self) -> impl Iterator<Item = (&Pins, u32)> {
+    pub(super) fn pins(&self) -> impl Iterator<Item = (&Pins, u32)> {
         self.bound().map(|backend| (&backend.connection().state().pins, backend.server().hostgroup()))
     }
 

@@ -284,28 +284,38 @@ fn c05_a_reset_session_has_autocommit_again() {
 }
 
 /// Sharded tables come with a configuration while a query waits in line: where it would have gone
-/// is nothing to the next one.
+/// is nothing to the next one, whether it is refused or runs at one shard.
 #[test]
-fn c06_a_query_that_is_refused_after_its_wait_leaves_nothing_to_the_next_one() {
-    play(async || {
-        let mut config = config();
-        config.variables.multiplexing = true;
-        config.servers[0].max_connections = 1;
-        config.servers.push(config::Server { hostgroup_id: 3, ..database("c") });
-        let away = QueryRule { destination_hostgroup: Some(3), apply: true, ..rule(1, "DO 9") };
-        config.query_rules = vec![away].into();
-        let (stage, world, mut holder) = scene_of(Config { shards: None, ..config.clone() }).await;
-        ok(&mut holder, &["BEGIN"]).await;
-        let mut client = log_in_as(&stage, &options().schema("db")).await;
-        client.send_query("SELECT COUNT(DISTINCT v) FROM t").await;
-        settle().await;
-        stage.apply(config).unwrap();
-        ok(&mut holder, &["COMMIT"]).await;
-        client.expect_err(1235).await;
-        world.take();
-        ok(&mut client, &["DO 9"]).await;
-        assert_eq!(world.take(), ["c: DO 9"]);
-    });
+fn c06_a_query_that_comes_to_shards_after_its_wait_leaves_nothing_to_the_next_one() {
+    let one = "SELECT id FROM t WHERE id = 2";
+    for (query, code) in [("SELECT COUNT(DISTINCT v) FROM t", Some(1235)), (one, None)] {
+        play(async || {
+            let mut config = config();
+            config.variables.multiplexing = true;
+            config.servers[0].max_connections = 1;
+            config.servers.push(config::Server { hostgroup_id: 3, ..database("c") });
+            let away = QueryRule { destination_hostgroup: Some(3), apply: true, ..rule(1, "DO 9") };
+            config.query_rules = vec![away].into();
+            let (stage, world, mut holder) = scene_of(Config { shards: None, ..config.clone() }).await;
+            ok(&mut holder, &["BEGIN"]).await;
+            let mut client = log_in_as(&stage, &options().schema("db")).await;
+            client.send_query(query).await;
+            settle().await;
+            stage.apply(config).unwrap();
+            let mut other = log_in_as(&stage, &options().schema("db")).await;
+            other.send_query(one).await;
+            settle().await;
+            ok(&mut holder, &["COMMIT"]).await;
+            other.expect_ok().await;
+            match code {
+                Some(code) => drop(client.expect_err(code).await),
+                None => drop(client.expect_ok().await),
+            }
+            world.take();
+            ok(&mut client, &["DO 9"]).await;
+            assert_eq!(world.take(), ["c: DO 9"]);
+        });
+    }
 }
 
 /// At shards it is done by then: the transaction does not go on without their parts.
@@ -324,4 +334,35 @@ fn c24_a_rollback_that_is_killed_at_home_is_a_rollback() {
             assert_eq!(all.iter().filter(|text| text.contains("home: DO")).count(), 1, "{all:?}");
         });
     }
+}
+
+/// What home says of the rollback itself is told.
+#[test]
+fn a_rollback_that_home_refuses_is_refused() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["SET autocommit = 0", "INSERT INTO t (id) VALUES (2)"]).await;
+        world.fails("home", "ROLLBACK", Fault::Late);
+        client.send_query("ROLLBACK").await;
+        client.expect_err(1205).await;
+        assert!(world.take().contains(&"a: ROLLBACK".to_owned()));
+    });
+}
+
+/// The other shard of the transaction is still to answer.
+#[test]
+fn c24_a_session_can_be_killed_behind_the_error_of_one_shard() {
+    play(async || {
+        let (stage, world, mut client) = scene().await;
+        let mut killer = log_in(&stage).await;
+        ok(&mut client, &["BEGIN", "INSERT INTO t (id) VALUES (2), (3)"]).await;
+        world.fails("a", "SELECT id", Fault::Late);
+        world.fails("b", "SELECT id", Fault::Hangs);
+        client.send_query("SELECT id FROM t").await;
+        client.expect_err(1205).await;
+        let id = stage.processes().iter().map(|session| session.id).min().unwrap();
+        killer.send_query(&format!("KILL {id}")).await;
+        killer.expect_ok().await;
+        client.expect_end().await;
+    });
 }

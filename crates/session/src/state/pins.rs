@@ -163,6 +163,10 @@ struct Pinned {
 }
 
 impl Pinned {
+    fn is_of_tables(&self) -> bool {
+        self.pin == Pin::LockedTables && *self.name == *TABLE_LOCKS
+    }
+
     /// Whether it is a variable that was set to what only its server knows, and may still tell.
     fn is_unknown_value(&self) -> bool {
         self.pin == Pin::Setting && !self.name.is_empty() && !self.is_untold
@@ -205,9 +209,14 @@ impl Pins {
         }
     }
 
+    /// Whether tables are locked, and not the server.
+    pub fn has_locked_tables(&self) -> bool {
+        self.0.iter().any(Pinned::is_of_tables)
+    }
+
     /// A transaction has begun: the server has released locked tables.
     pub fn unlock_tables(&mut self) {
-        self.0.retain(|one| one.pin != Pin::LockedTables || *one.name != *TABLE_LOCKS);
+        self.0.retain(|one| !one.is_of_tables());
     }
 
     /// The session was reset by its client: what that leaves. Whether the connection may have more,

@@ -261,6 +261,10 @@ impl Leg {
                 ClientError::not_sharded("a prepared statement more", "the session has all that it may have");
             return Ok(Done::Refused(error));
         };
+        if let Some(all) = &mut self.state.prepared {
+            // The one that was prepared last is none of home's.
+            all.forget_last();
+        }
         let reply = as_prepared(&entry.worker, &self.state, &reply, hostgroup, id);
         Ok(Done::Told(reply))
     }

@@ -114,6 +114,9 @@ async fn load_added(
     let split = split_file(entry, io, &leg.state, &mut loading, &mut runs, &controls);
     let uploaded = split.await;
     relay.begin_at(loading.file.next_seq());
+    if !matches!(loading.step, Step::Asking) {
+        relay.note_begun();
+    }
     if matches!(uploaded, Ok(false)) {
         let runs = (&mut runs[..], &controls[..]);
         relay_runs(entry, io, &leg.state, &mut relay, runs, None, true).await?;
@@ -202,7 +205,9 @@ async fn split_file(
     let uploaded = poll_fn(|cx| {
         pass_recall(&entry.control, controls);
         poll_all(runs, cx);
-        if poll_killed(&entry.control, io, state, cx)? {
+        let is_asked = !matches!(loading.step, Step::Asking);
+        let ended = |ending: Ending| if is_asked { ending.within_reply() } else { ending };
+        if poll_killed(&entry.control, io, state, cx).map_err(ended)? {
             loading.is_killed = true;
             // A shard that waits takes nothing of the file.
             for control in controls {

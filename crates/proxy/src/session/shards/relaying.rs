@@ -47,9 +47,10 @@ pub(super) async fn relay_runs(
     poll_fn(|cx| {
         pass_recall(&entry.control, controls);
         let is_running = poll_all(runs, cx);
-        if ended.is_none() {
-            let ending = poll_stop(&entry.control, io, state, cx, controls).err();
-            ended = ending.map(|ending| Err(if relay.has_begun() { ending.within_reply() } else { ending }));
+        if !matches!(ended, Some(Err(_)))
+            && let Err(ending) = poll_stop(&entry.control, io, state, cx, controls)
+        {
+            ended = Some(Err(if relay.has_begun() { ending.within_reply() } else { ending }));
         }
         if ended.is_none()
             && let Poll::Ready(sent) = relay.poll_reply(cx, &mut io.client)

@@ -120,9 +120,11 @@ impl Place {
     /// all as it is.
     pub(super) const fn behind(self, kind: Kind) -> Self {
         match (kind, self) {
-            (Kind::StmtClose | Kind::SendLongData, last) => last,
             (Kind::Ping | Kind::Statistics | Kind::SetOption, Self::Shard(at)) => Self::Behind(at),
-            (Kind::Ping | Kind::Statistics | Kind::SetOption, last) => last,
+            (
+                Kind::StmtClose | Kind::SendLongData | Kind::Ping | Kind::Statistics | Kind::SetOption,
+                last,
+            ) => last,
             _ => Self::Home,
         }
     }

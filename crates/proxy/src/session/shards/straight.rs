@@ -32,6 +32,11 @@ pub(in crate::session) fn begin_at_shard(
     let Some(hostgroup) = known_shard(entry, leg, command, input) else {
         return Ok(None);
     };
+    if let Some(flight) = leg.flight.as_mut() {
+        // It may have waited for a connection when there were no shards.
+        flight.leave_way();
+        leg.flight.end_try();
+    }
     let mut inner = take_inner(entry, leg, hostgroup);
     (io.is_behind_file, io.is_for_once) = (false, true);
     let phase = inner.cx(io).begin(cx, input);

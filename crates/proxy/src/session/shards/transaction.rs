@@ -12,13 +12,14 @@ use std::rc::Rc;
 
 use config::ShardTransactions;
 use front::login::ok;
+use reply::errors::INTERRUPTED;
 use route::StatementPlan;
 use runtime::worker::Worker;
 use session::committed::{self, Part, Verdict, verdict};
 use sql::StatementKind;
 use sql::shape::Effects;
 use wire::frame::put_message;
-use wire::packet;
+use wire::{Capabilities, Codec as _, packet};
 
 use super::autocommit::keeps_transaction;
 use super::command::Command;
@@ -197,7 +198,7 @@ impl Leg {
     /// its part, even if the statement is interrupted there.
     async fn roll_back_home(&mut self, entry: &BookEntry, text: &[u8]) -> Result<Done, Ending> {
         let mut said = self.ask(entry, text).await?;
-        if error_of(&said).is_some() {
+        if error_of(&said).is_some_and(|error| is_undone(&error)) {
             said = self.pass_over_home(entry).await?;
         }
         self.links.away.role.shards().last = Place::Home;
@@ -249,7 +250,8 @@ impl Leg {
             // Servers commit only if tables are locked, and BEGIN has unlocked them.
             StatementKind::UnlockTables => {
                 let transaction = &self.links.away.role.shards().transaction;
-                transaction.beginning.is_some() || !self.links.has_pins(&[Pin::LockedTables])
+                transaction.beginning.is_some()
+                    || !self.links.pins().any(|(pins, _)| pins.has_locked_tables())
             }
             _ => false,
         };
@@ -268,6 +270,13 @@ impl Leg {
         }
         Ok(())
     }
+}
+
+/// Whether an error says that a statement was interrupted, or has come to no server.
+fn is_undone(error: &[u8]) -> bool {
+    let code = packet::Err::decode(error, Capabilities::PROTOCOL_41).map_or(0, |error| error.code);
+    // Numbers of client libraries and of the proxy: it is lost, or there is none.
+    code == INTERRUPTED || (2000..3000).contains(&code) || code >= 9000
 }
 
 /// Has the transaction end at all shards that are in it. What each has said.

@@ -17,6 +17,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Context;
 use std::time::Duration;
+use upstream::Backend;
 
 use cache::stats::RowKey;
 use cache::{Joined, Miss, Moment, Refusal, RowCounts, Waiter};
@@ -230,7 +231,8 @@ pub(in crate::session) fn begin_hit(
 /// Whether the session keeps a connection that others may wait for: the one whose answer it would
 /// wait for may be one of them.
 fn keeps_shared(entry: &BookEntry, leg: &Leg) -> bool {
-    leg.links.in_use.is_some() && shares(entry, &leg.state, leg.state.here)
+    let is_shared = |backend: &Backend| shares(entry, &leg.state, backend.server().hostgroup());
+    leg.links.in_use.iter().chain(&leg.links.away.others).any(is_shared)
 }
 
 /// Waits for what a look has led to, until `deadline`. Whether it has come (`None` if the session
