@@ -75,6 +75,14 @@ impl Ending {
         if matches!(self, Self::Say { .. }) { Self::Silent } else { self }
     }
 
+    /// The same behind these bytes, which the client has not taken yet.
+    #[must_use]
+    pub fn behind(self, mut bytes: Vec<u8>) -> Self {
+        let Self::Say { packets, linger } = self else { return self };
+        bytes.extend_from_slice(&packets);
+        Self::Say { packets: bytes.into(), linger }
+    }
+
     /// The same for a client that has got nothing of the reply to its command yet.
     #[must_use]
     pub fn at_first(mut self) -> Self {

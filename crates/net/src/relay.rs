@@ -78,6 +78,13 @@ impl Parked {
         Ok(())
     }
 
+    /// Takes out what is parked.
+    pub fn take(&mut self) -> Vec<u8> {
+        let Self { mut bytes, written } = std::mem::take(self);
+        bytes.drain(..written.min(bytes.len()));
+        bytes
+    }
+
     /// Writes what is parked; ready when nothing is left to write, or nothing can be. The memory is
     /// given back then.
     pub fn poll_flush(&mut self, cx: &mut Context<'_>, sock: &mut impl Output) -> Poll<io::Result<()>> {

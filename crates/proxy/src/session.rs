@@ -226,6 +226,7 @@ impl Session {
             let cx = self.cx();
             ending = end_of(cx.entry, cx.io, &cx.leg.state, &mut cx.leg.links, ending).await;
         }
+        let ending = ending.behind(self.io.take_unsent());
         if let Ending::Broken(broken) = &ending {
             broken.note(&self.entry.worker.counts);
         }

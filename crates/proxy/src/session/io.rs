@@ -107,6 +107,11 @@ impl Io {
         self.unsent.is_sent(&self.client)
     }
 
+    /// Takes out what the client has not taken yet.
+    pub(super) fn take_unsent(&mut self) -> Vec<u8> {
+        self.unsent.take()
+    }
+
     /// Writes what the client has not taken yet.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.unsent.poll_flush(cx, &mut self.client)

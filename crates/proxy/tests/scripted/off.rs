@@ -8,7 +8,7 @@ use wire::StatusFlags;
 
 use super::support::{
     Client, Database, Servers, begin, config as usual, database, expect_alive, expect_nothing_left,
-    first_query, log_in, ms, play, run, settle, stage,
+    first_query, log_in, ms, options, play, run, settle, stage,
 };
 
 /// `db` is off, and `other` is there, too.
@@ -141,6 +141,28 @@ fn nothing_is_said_in_the_middle_of_a_packet() {
         settle().await;
         stage.apply(without_db()).unwrap();
         client.read_bytes(3).await;
+        client.expect_end().await;
+    });
+}
+
+/// What a slow client has not taken yet comes before it.
+#[test]
+fn what_is_said_within_a_reply_stands_behind_all_of_it() {
+    play(async || {
+        let (stage, mut servers) = stage(usual());
+        let mut client = Client::new(stage.client(256).unwrap());
+        client.log_in(&options()).await.unwrap();
+        let mut db = first_query(&mut client, &mut servers).await;
+        client.send_query("SELECT a").await;
+        db.expect_query("SELECT a").await;
+        let long = "x".repeat(1000);
+        db.columns(&["a"]).await;
+        db.row(&[Some(&long)]).await;
+        settle().await;
+        stage.apply(without_db()).unwrap();
+        settle().await;
+        let error = client.expect_err(1053).await;
+        assert!(error.message.contains("OFFLINE_HARD"), "{error:?}");
         client.expect_end().await;
     });
 }
