@@ -41,7 +41,7 @@ pins! {
     /// It has temporary tables.
     TemporaryTable = "temporary_table", "`CREATE TEMPORARY TABLE`", "`DROP TABLE` of each";
     /// It has locked tables, or the server.
-    LockedTables = "locked_tables", "`LOCK TABLES`, `FLUSH TABLES WITH READ LOCK`", "`UNLOCK TABLES`; of the former, `BEGIN`";
+    LockedTables = "locked_tables", "`LOCK TABLES`, `FLUSH TABLES WITH READ LOCK`", "`UNLOCK TABLES`; of tables that are named, `BEGIN`";
     /// It has locks by name.
     NamedLock = "named_lock", "`GET_LOCK()`", "`RELEASE_LOCK()` of each, `RELEASE_ALL_LOCKS()`";
     /// It has opened tables with `HANDLER`.

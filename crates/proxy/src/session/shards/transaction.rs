@@ -43,6 +43,11 @@ use crate::state::without_writer::{Bracket, bracket};
 /// What the home says of its part that is rolled back since another one was: error 1213.
 const ROLLED_BACK: [u8; 3] = [0xff, 0xbd, 0x04];
 
+/// Numbers of client libraries: a server is lost.
+const CODES_OF_CLIENTS: std::ops::Range<u16> = 2000..3000;
+/// From here on, errors are the proxy's own: there is no server.
+const CODES_OF_PROXY: u16 = 9000;
+
 /// Whether a statement begins, ends or divides a transaction.
 pub(super) const fn is_about_transaction(what: StatementPlan) -> bool {
     let kind = what.kind;
@@ -275,8 +280,7 @@ impl Leg {
 /// Whether an error says that a statement was interrupted, or has come to no server.
 fn is_undone(error: &[u8]) -> bool {
     let code = packet::Err::decode(error, Capabilities::PROTOCOL_41).map_or(0, |error| error.code);
-    // Numbers of client libraries and of the proxy: it is lost, or there is none.
-    code == INTERRUPTED || (2000..3000).contains(&code) || code >= 9000
+    code == INTERRUPTED || CODES_OF_CLIENTS.contains(&code) || code >= CODES_OF_PROXY
 }
 
 /// Has the transaction end at all shards that are in it. What each has said.

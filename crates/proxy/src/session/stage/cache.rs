@@ -208,7 +208,7 @@ pub(in crate::session) fn begin_hit(
 ) {
     if let Some(flight) = leg.flight.as_mut() {
         // It may have been sent before, in vain.
-        (flight.paused, flight.absent) = (None, None);
+        flight.leave_way();
     }
     note_ruling(&entry.worker, &leg.state, command, decided);
     note_sighting(&entry.worker, &leg.state, command, decided);
