@@ -117,6 +117,7 @@ mod warnings;
 mod without_schema;
 mod without_writer;
 
+use crate::session::shards::inner::cx_of;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -265,7 +266,7 @@ impl Session {
         let Self { entry, io, home } = self;
         if home.links.away.role.runs_at_shard() {
             match home.links.away.role.running() {
-                Some(inner) => inner.cx(io),
+                Some(inner) => cx_of(io, inner),
                 None => unreachable!("it was looked at above"),
             }
         } else {

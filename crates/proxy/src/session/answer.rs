@@ -170,7 +170,7 @@ fn broken_off_by(entry: &BookEntry, leg: &Leg, wrong: Wrong) -> Ending {
         Wrong::Setup => lost(entry, leg, None),
         Wrong::Nonsense(error, before) => nonsense(entry, &leg.state, &leg.links, &error, before),
         Wrong::File(before) => file_not_expected(entry, &leg.state, &leg.links, before),
-        Wrong::TooMuch(bytes) => leg.links.too_much(bytes),
+        Wrong::TooMuch(bytes) => too_much(&leg.links, bytes),
         Wrong::ClientLeft => Ending::ClientLeft,
     }
 }
@@ -223,13 +223,11 @@ fn file_not_expected(entry: &BookEntry, state: &SessionState, links: &Links, cli
     told_if(entry, state, client, &ClientError::file_not_expected(server))
 }
 
-impl Links {
-    /// There is this much behind the last answer.
-    fn too_much(&self, bytes: usize) -> Ending {
-        if let Some(backend) = &self.in_use {
-            let server = backend.server().endpoint();
-            tracing::error!(%server, bytes, "a server sent more than its answer; the session ends");
-        }
-        Ending::Silent
+/// There is this much behind the last answer.
+fn too_much(links: &Links, bytes: usize) -> Ending {
+    if let Some(backend) = &links.in_use {
+        let server = backend.server().endpoint();
+        tracing::error!(%server, bytes, "a server sent more than its answer; the session ends");
     }
+    Ending::Silent
 }

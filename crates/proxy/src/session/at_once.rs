@@ -22,27 +22,25 @@ use super::trace::Trace;
 use crate::session::facts::places::has_one_way;
 use crate::session::route::len_to_complete;
 
-impl Leg {
-    /// What is to be done with a command, if that is to send it to the backend in use. If not, it
-    /// is kept in [`decided`](super::InFlight::decided); nothing is if more of the command has to
-    /// be there first.
-    pub(super) fn points_here(&mut self, entry: &BookEntry, command: Command<'_>) -> Option<Decided> {
-        let known = self.flight.as_mut().and_then(|flight| flight.decided.take());
-        let decided = if let Some(decided) = known {
-            // A patch is for the connection that was set up before.
-            Decided { patch: None, ..decided }
-        } else {
-            self.state.trace(Trace::clear);
-            decide(entry, &self.state, &self.links, command)?
-        };
-        if is_here(&entry.worker, &self.state, &self.links, &decided)
-            && is_simple(&entry.worker, &self.state, &self.links, command, &decided)
-        {
-            return Some(decided);
-        }
-        self.flight.begin().decided = Some(decided);
-        None
+/// What is to be done with a command, if that is to send it to the backend in use. If not, it
+/// is kept in [`decided`](super::flight::InFlight::decided); nothing is if more of the command has to
+/// be there first.
+pub(super) fn points_here(entry: &BookEntry, leg: &mut Leg, command: Command<'_>) -> Option<Decided> {
+    let known = leg.flight.as_mut().and_then(|flight| flight.decided.take());
+    let decided = if let Some(decided) = known {
+        // A patch is for the connection that was set up before.
+        Decided { patch: None, ..decided }
+    } else {
+        leg.state.trace(Trace::clear);
+        decide(entry, &leg.state, &leg.links, command)?
+    };
+    if is_here(&entry.worker, &leg.state, &leg.links, &decided)
+        && is_simple(&entry.worker, &leg.state, &leg.links, command, &decided)
+    {
+        return Some(decided);
     }
+    leg.flight.begin().decided = Some(decided);
+    None
 }
 
 /// What is to be done with a command, if it may be sent before the one in front of it is

@@ -83,9 +83,7 @@ pub(super) fn note_command_sent(worker: &Worker, flight: &mut Flight, is_togethe
     }
 }
 
-impl Flight {
-    /// Whether the statement that runs was sent together with others.
-    pub(super) fn is_together(&self) -> bool {
-        self.batched.as_ref().is_some_and(|batched| batched.reply.is_on())
-    }
+/// Whether the statement that runs was sent together with others.
+pub(super) fn is_together(flight: &Flight) -> bool {
+    flight.batched.as_ref().is_some_and(|batched| batched.reply.is_on())
 }

@@ -82,7 +82,7 @@ async fn log_in_again(
         });
     }
     // Refused or not: the old user's session is over.
-    entry.end_backend(links).await;
+    end_backend(entry, links).await;
     state.status = StatusFlags::AUTOCOMMIT;
     state.past.remove(Past::BEGINS_LATER);
     let account = match admitted {
@@ -178,32 +178,28 @@ async fn may_stay(worker: &Worker, io: &mut Io) -> bool {
     io.refused_changes <= CHANGES_REFUSED_MAX && worker.shared.says_mariadb().await
 }
 
-impl BookEntry {
-    /// Ends the connection to the server, which has rolled back and let go of all locks when this
-    /// returns: a server that changes the user does both before it answers. A goodbye alone is not
-    /// answered; the reset before it is.
-    async fn end_backend(&self, links: &mut Links) {
-        links.part_with_others();
-        if links.in_use.is_some() {
-            links.reset_and_quit(&self.worker).await;
-        }
-        links.drop_in_use();
-        self.control.about.set_backend(None);
+/// Ends the connection to the server, which has rolled back and let go of all locks when this
+/// returns: a server that changes the user does both before it answers. A goodbye alone is not
+/// answered; the reset before it is.
+async fn end_backend(entry: &BookEntry, links: &mut Links) {
+    links.part_with_others();
+    if links.in_use.is_some() {
+        reset_and_quit(links, &entry.worker).await;
     }
+    links.drop_in_use();
+    entry.control.about.set_backend(None);
 }
 
-impl Links {
-    async fn reset_and_quit(&mut self, worker: &Worker) {
-        let mut packets = Vec::new();
-        put_message(&mut packets, 0, &[Kind::ResetConnection as u8]);
-        packets.extend(QUIT);
-        let _ = poll_fn(|cx| Poll::Ready(self.send(cx, &packets))).await;
-        let answered = poll_fn(|cx| {
-            let Some(backend) = &mut self.in_use else { return Poll::Ready(()) };
-            // Whatever comes, or the end: old servers do not know the command.
-            let mut scratch = worker.net.scratch.borrow_mut();
-            backend.connection_mut().poll_read(cx, &mut scratch).map(drop)
-        });
-        let _ = tokio::time::timeout(GOODBYE_MAX, answered).await;
-    }
+async fn reset_and_quit(links: &mut Links, worker: &Worker) {
+    let mut packets = Vec::new();
+    put_message(&mut packets, 0, &[Kind::ResetConnection as u8]);
+    packets.extend(QUIT);
+    let _ = poll_fn(|cx| Poll::Ready(links.send(cx, &packets))).await;
+    let answered = poll_fn(|cx| {
+        let Some(backend) = &mut links.in_use else { return Poll::Ready(()) };
+        // Whatever comes, or the end: old servers do not know the command.
+        let mut scratch = worker.net.scratch.borrow_mut();
+        backend.connection_mut().poll_read(cx, &mut scratch).map(drop)
+    });
+    let _ = tokio::time::timeout(GOODBYE_MAX, answered).await;
 }

@@ -1,5 +1,7 @@
 //! From the client to the backend: finding where commands end, and sending them on.
 
+use crate::session::at_once::points_here;
+use crate::session::stage::cache::asks_cache;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -98,18 +100,18 @@ impl Cx<'_> {
             {
                 return Ok(phase);
             }
-            let mut decided = self.leg.goes_on(self.entry, command);
-            if decided.is_none() && self.leg.flight.asks_cache() {
+            let mut decided = goes_on(self.entry, self.leg, command);
+            if decided.is_none() && asks_cache(&self.leg.flight) {
                 match self.ask_cache(cx, command, input)? {
                     Some(phase) => return Ok(phase),
-                    None => decided = self.leg.goes_on(self.entry, command),
+                    None => decided = goes_on(self.entry, self.leg, command),
                 }
             }
             if decided.is_none() && needs_only_a_connection(self.entry, self.leg, command.kind) {
                 if self.get_in_line(input) {
                     return Ok(Phase::InLine);
                 }
-                decided = self.leg.goes_on(self.entry, command);
+                decided = goes_on(self.entry, self.leg, command);
             }
             if let Some(decided) =
                 decided.or_else(|| reuse_at_once(&self.entry.worker, self.leg, command, input))
@@ -192,14 +194,15 @@ impl Cx<'_> {
             upload.answer = answer;
             begin_sent(self.entry, &self.leg.state, measured, command);
         }
-        self.leg.flight.begin_limits(
+        begin_limits(
+            &mut self.leg.flight,
             self.entry,
             &mut self.leg.links,
             paused.as_ref(),
             limits,
             runs.is_some(),
         );
-        self.leg.links.trace_sent(&self.leg.state);
+        trace_sent(&self.leg.links, &self.leg.state);
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         self.io.backlog.extend_from_slice(later);
         let patched = patch.map(|patch| patch.applied(now));
@@ -256,11 +259,9 @@ impl Cx<'_> {
     }
 }
 
-impl Leg {
-    /// What was decided about a command, if all that has to be done is to forward it.
-    fn goes_on(&mut self, entry: &BookEntry, command: Command<'_>) -> Option<Decided> {
-        if is_own(&entry.worker, self, command) { None } else { self.points_here(entry, command) }
-    }
+/// What was decided about a command, if all that has to be done is to forward it.
+fn goes_on(entry: &BookEntry, leg: &mut Leg, command: Command<'_>) -> Option<Decided> {
+    if is_own(&entry.worker, leg, command) { None } else { points_here(entry, leg, command) }
 }
 
 /// Counts a command that is being sent, and takes note of what it is. `goes_on` is what ran
@@ -409,41 +410,37 @@ fn scan(entry: &BookEntry, state: &SessionState, input: &[u8]) -> Result<(Messag
     Ok((scanner, scanned))
 }
 
-impl Links {
-    fn trace_sent(&self, state: &SessionState) {
-        if let (Some(trace), Some(backend)) = (&state.trace, &self.in_use) {
-            let now = Instant::now().into_std();
-            trace.sent(state.here, &backend.server().endpoint().endpoint, now);
-        }
+fn trace_sent(links: &Links, state: &SessionState) {
+    if let (Some(trace), Some(backend)) = (&state.trace, &links.in_use) {
+        let now = Instant::now().into_std();
+        trace.sent(state.here, &backend.server().endpoint().endpoint, now);
     }
 }
 
-impl Flight {
-    /// How often the command that was sent may be sent again, and, if it `runs`, when it is to be
-    /// killed: one that was sent before has what is left of its time.
-    fn begin_limits(
-        &mut self,
-        entry: &BookEntry,
-        links: &mut Links,
-        paused: Option<&Paused>,
-        (timeout, retries): (Option<Duration>, Option<u32>),
-        runs: bool,
-    ) {
-        // Of several it would be about the first, and the last may be sent again.
-        let is_new_and_alone = paused.is_none() && links.pipelined.is_empty();
-        if let Some(retries) = retries.filter(|_| is_new_and_alone) {
-            self.begin().retries = Some(retries);
-        }
-        // The first one runs, and is not behind itself.
-        links.pipelined.pop();
-        let running = &entry.control.running;
-        let deadline = match paused {
-            _ if !runs => None,
-            Some(paused) => running.resume(paused),
-            None => timeout.and_then(|timeout| running.expire_after(timeout)),
-        };
-        if deadline.is_some() {
-            self.begin().deadline = deadline;
-        }
+/// How often the command that was sent may be sent again, and, if it `runs`, when it is to be
+/// killed: one that was sent before has what is left of its time.
+fn begin_limits(
+    flight: &mut Flight,
+    entry: &BookEntry,
+    links: &mut Links,
+    paused: Option<&Paused>,
+    (timeout, retries): (Option<Duration>, Option<u32>),
+    runs: bool,
+) {
+    // Of several it would be about the first, and the last may be sent again.
+    let is_new_and_alone = paused.is_none() && links.pipelined.is_empty();
+    if let Some(retries) = retries.filter(|_| is_new_and_alone) {
+        flight.begin().retries = Some(retries);
+    }
+    // The first one runs, and is not behind itself.
+    links.pipelined.pop();
+    let running = &entry.control.running;
+    let deadline = match paused {
+        _ if !runs => None,
+        Some(paused) => running.resume(paused),
+        None => timeout.and_then(|timeout| running.expire_after(timeout)),
+    };
+    if deadline.is_some() {
+        flight.begin().deadline = deadline;
     }
 }

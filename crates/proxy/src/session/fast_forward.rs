@@ -41,14 +41,14 @@ impl Cx<'_> {
             poll_fn(|cx| poll_first_bytes(self.entry, self.io, &mut self.leg.state, &mut self.leg.links, cx))
                 .await?;
             if self.io.backlog == QUIT {
-                self.entry.note_goodbye();
+                note_goodbye(self.entry);
                 leave_servers(self.entry, self.io, self.leg).await;
                 return Err(Ending::ClientLeft);
             }
             self.entry.control.set_busy();
             self.lend_command();
             let reached = {
-                let work = pin!(self.leg.reach_for_all(self.entry));
+                let work = pin!(reach_for_all(self.entry, self.leg));
                 watched(&self.entry.control, &mut self.io.client, work).await
             };
             self.take_command_back();
@@ -68,7 +68,7 @@ impl Cx<'_> {
             resume(&self.entry.worker.front, &*self.entry.control, sock, backend, backlog, Copied::Commands);
         let end = copied.await;
         if end.said_goodbye {
-            self.entry.note_goodbye();
+            note_goodbye(self.entry);
         } else if end.owes {
             clean_up_behind(self.entry, &self.leg.state, &mut self.leg.links);
         }
@@ -76,22 +76,20 @@ impl Cx<'_> {
     }
 }
 
-impl Leg {
-    /// Gets to where all of the session goes: what its listener says, or its user's hostgroup.
-    async fn reach_for_all(&mut self, entry: &BookEntry) -> Result<Result<(), AcquireError>, Ending> {
-        let account = &self.state.account;
-        if account.listener.is_some_and(|listener| listener.hostgroup.is_none()) {
-            let why = ClientError::ByRule(no_readers(account.default_hostgroup));
-            return Ok(Err(AcquireError::Proxy(why)));
-        }
-        let hostgroup = account.hostgroup();
-        let Some(instead) = account.instead_of(hostgroup, false) else {
-            return self.go_to(entry, hostgroup, Full::TryAgain).await;
-        };
-        match self.go_to(entry, hostgroup, Full::Elsewhere).await? {
-            Err(AcquireError::Proxy(_)) => self.go_to(entry, instead, Full::TryAgain).await,
-            reached => Ok(reached),
-        }
+/// Gets to where all of the session goes: what its listener says, or its user's hostgroup.
+async fn reach_for_all(entry: &BookEntry, leg: &mut Leg) -> Result<Result<(), AcquireError>, Ending> {
+    let account = &leg.state.account;
+    if account.listener.is_some_and(|listener| listener.hostgroup.is_none()) {
+        let why = ClientError::ByRule(no_readers(account.default_hostgroup));
+        return Ok(Err(AcquireError::Proxy(why)));
+    }
+    let hostgroup = account.hostgroup();
+    let Some(instead) = account.instead_of(hostgroup, false) else {
+        return leg.go_to(entry, hostgroup, Full::TryAgain).await;
+    };
+    match leg.go_to(entry, hostgroup, Full::Elsewhere).await? {
+        Err(AcquireError::Proxy(_)) => leg.go_to(entry, instead, Full::TryAgain).await,
+        reached => Ok(reached),
     }
 }
 
@@ -117,10 +115,8 @@ fn poll_first_bytes(
     Poll::Ready(Ok(()))
 }
 
-impl BookEntry {
-    /// The client says goodbye: it has not just gone.
-    fn note_goodbye(&self) {
-        self.control.note_quit();
-        audit::note(&self.worker.front, &*self.control, AuditEvent::Quit(Port::Traffic));
-    }
+/// The client says goodbye: it has not just gone.
+fn note_goodbye(entry: &BookEntry) {
+    entry.control.note_quit();
+    audit::note(&entry.worker.front, &*entry.control, AuditEvent::Quit(Port::Traffic));
 }

@@ -24,7 +24,7 @@ use crate::sock::Input;
 impl Cx<'_> {
     /// Gets a connection for the command that `input` begins with. True if it has to wait in line
     /// for one, in the backlog. If not, the connection is there, or the search is over that
-    /// [`borrow_backend`](Self::borrow_backend) goes on with.
+    /// [`borrow_backend`](Leg::borrow_backend) goes on with.
     pub(super) fn get_in_line(&mut self, input: &[u8]) -> bool {
         let (worker, hostgroup) = (Rc::clone(&self.entry.worker.upstream), self.leg.state.here);
         let now @ (began, uptime) = worker.shared.now();

@@ -5,6 +5,7 @@
 //! goes on as well, outside of one: the next statement is answered with an error that says so. What
 //! neither can be said again elsewhere nor is over with a transaction ends the session.
 
+use crate::session::batched::is_together;
 use command::is_about_transactions;
 use front::login::ok;
 use reply::errors::INTERRUPTED;
@@ -56,7 +57,7 @@ pub(super) async fn tell_rolled_back(
         _ => {}
     }
     let error = leg.state.transaction.rolled_back.take();
-    let Some(error) = error.filter(|_| !io.rolls_back(&leg.state, kind)) else {
+    let Some(error) = error.filter(|_| !rolls_back(io, &leg.state, kind)) else {
         return Ok(false);
     };
     refuse_here(entry, io, leg, kind, &error).await?;
@@ -108,7 +109,7 @@ pub(super) async fn outlive(
         return reply_stale(entry, io, &mut leg.state, &mut leg.links, stale).await;
     }
     if let Some(command) = again {
-        let counts = refusal.is_none() && !leg.flight.is_together();
+        let counts = refusal.is_none() && !is_together(&leg.flight);
         let flight = leg.flight.begin();
         flight.tries = flight.tries.saturating_add(u16::from(counts));
         send_once_more(&entry.control, io, &mut leg.flight, command);
@@ -180,23 +181,21 @@ fn stale_instead_of(entry: &BookEntry, leg: &mut Leg, error: &ClientError) -> Op
     }
 }
 
-impl Io {
-    /// Whether the command in the backlog rolls back.
-    fn rolls_back(&self, state: &SessionState, kind: Kind) -> bool {
-        let payload = self.front();
-        let is_executed =
-            |text: &&[u8]| Condition::of(text).is_none_or(|(_, condition)| condition.holds_everywhere());
-        let statement = match kind {
-            Kind::Query => self.text_in_backlog(state).filter(is_executed).map(StatementKind::of),
-            Kind::StmtExecute => {
-                let prepared =
-                    state.prepared.as_ref().zip(statement_id(payload)).and_then(|(all, id)| all.get(id));
-                prepared.and_then(|prepared| prepared.what.plan.statement())
-            }
-            _ => None,
-        };
-        statement == Some(StatementKind::Rollback)
-    }
+/// Whether the command in the backlog rolls back.
+fn rolls_back(io: &Io, state: &SessionState, kind: Kind) -> bool {
+    let payload = io.front();
+    let is_executed =
+        |text: &&[u8]| Condition::of(text).is_none_or(|(_, condition)| condition.holds_everywhere());
+    let statement = match kind {
+        Kind::Query => io.text_in_backlog(state).filter(is_executed).map(StatementKind::of),
+        Kind::StmtExecute => {
+            let prepared =
+                state.prepared.as_ref().zip(statement_id(payload)).and_then(|(all, id)| all.get(id));
+            prepared.and_then(|prepared| prepared.what.plan.statement())
+        }
+        _ => None,
+    };
+    statement == Some(StatementKind::Rollback)
 }
 
 /// What was sent and not answered.
@@ -228,7 +227,7 @@ fn again(
         Some(_) if is_killed => 0,
         Some(_) => u32::MAX,
         // It may be what others have sent that the server has not borne. It goes on alone.
-        None if flight.is_together() && !is_killed => u32::MAX,
+        None if is_together(flight) && !is_killed => u32::MAX,
         None => flight.retries.unwrap_or_else(usual),
     };
     if unanswered != Unanswered::Again || u32::from(flight.tries) >= most || flight.taps.compares() {

@@ -1,5 +1,6 @@
 //! Commands that the proxy answers itself, and getting a backend for the others.
 
+use crate::session::stage::local::ids::is_ours;
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -78,7 +79,7 @@ impl Cx<'_> {
                     return Ok(Phase::FastForward);
                 }
             }
-            _ if self.leg.is_ours(self.entry, self.io.command(self.leg.state.identity.capabilities)) => {
+            _ if is_ours(self.entry, self.leg, self.io.command(self.leg.state.identity.capabilities)) => {
                 Box::pin(self.handle_ids(kind)).await?;
             }
             // Nothing to close or reset where nothing was prepared.

@@ -1,5 +1,6 @@
 //! A definition that several nodes get, one after the other: recorded before the first is asked.
 
+use crate::session::shards::definitions::ask_at;
 use observe::running::Measured;
 use planner::plan::Branch;
 use runtime::ddl;
@@ -49,7 +50,7 @@ pub(super) async fn run_definition(
     if let Some(id) = entry.worker.shared.ddl.stopped_of(&tables) {
         return Ok(Done::Refused(stopped(id)));
     }
-    let record = leg.record_of(entry, command, &branches, tables).await?;
+    let record = record_of(entry, leg, command, &branches, tables).await?;
     let running = match entry.worker.shared.ddl.begin(record).await {
         Ok(running) => running,
         Err(why) => {
@@ -68,14 +69,14 @@ pub(super) async fn run_definition(
             ClientError::Interrupted.to_packet(1, leg.state.identity.capabilities)
         } else {
             let text = branch.text.as_deref().unwrap_or(&command.text);
-            leg.ask_at(entry, branch.hostgroup, text).await?
+            ask_at(entry, leg, branch.hostgroup, text).await?
         };
         let error = error_of(&reply);
         replies.push(reply);
         if let Some(error) = error {
             is_refused = true;
             running.note(number, State::Failed, &ddl::told(&error)).await;
-            is_over = number == 0 && !leg.is_in_doubt(entry, &error, &running).await?;
+            is_over = number == 0 && !is_in_doubt(entry, leg, &error, &running).await?;
             break;
         }
         running.note(number, State::Done, "").await;
@@ -88,67 +89,65 @@ pub(super) async fn run_definition(
     give_definition(entry, io, &mut leg.state, &mut leg.links, seq, (&branches, &replies), is_refused).await
 }
 
-impl Leg {
-    /// Whether the first node may have executed a definition that was answered with an error.
-    async fn is_in_doubt(
-        &mut self,
-        entry: &BookEntry,
-        error: &[u8],
-        running: &Running,
-    ) -> Result<bool, Ending> {
-        let code = packet::Err::decode(error, Capabilities::PROTOCOL_41).map_or(0, |error| error.code);
-        let record = running.record();
-        let Some(first) = record.steps.first() else { return Ok(false) };
-        Ok(IN_DOUBT.contains(&code)
-            || self.fingerprint_of(entry, first.hostgroup, &first.node).await? != first.before)
-    }
+/// Whether the first node may have executed a definition that was answered with an error.
+async fn is_in_doubt(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    error: &[u8],
+    running: &Running,
+) -> Result<bool, Ending> {
+    let code = packet::Err::decode(error, Capabilities::PROTOCOL_41).map_or(0, |error| error.code);
+    let record = running.record();
+    let Some(first) = record.steps.first() else { return Ok(false) };
+    Ok(IN_DOUBT.contains(&code)
+        || fingerprint_of(entry, leg, first.hostgroup, &first.node).await? != first.before)
+}
 
-    /// What is recorded of a definition.
-    async fn record_of(
-        &mut self,
-        entry: &BookEntry,
-        command: &Command,
-        branches: &[Branch],
-        tables: Vec<TableName>,
-    ) -> Result<Record, Ending> {
-        let settings = entry.worker.settings();
-        let table = tables.first().zip(settings.shards.as_deref());
-        let table = table.and_then(|((schema, name), layout)| layout.table(schema, name));
-        let mut steps = Vec::with_capacity(branches.len());
-        for (branch, node) in branches.iter().zip(table.map_or(&[][..], Table::nodes)) {
-            let inner = take_inner(entry, self, branch.hostgroup);
-            let current = inner.leg.state.caller.schema().to_vec();
-            self.links.put_inner(inner);
-            let node = [node.schema.clone(), node.table.clone()];
-            let before = self.fingerprint_of(entry, branch.hostgroup, &node).await?;
-            let text = branch.text.as_deref().unwrap_or(&command.text).to_vec();
-            let (state, error) = (State::Waiting, String::new());
-            steps.push(Step { hostgroup: branch.hostgroup, node, current, text, before, state, error });
-        }
-        let set = self.state.settings().filter(|(key, _)| *key != SCHEMA);
-        Ok(Record {
-            id: 0,
-            user: self.state.identity.account.user.name.to_vec(),
-            collation: self.state.identity.collation,
-            settings: set.map(|(_, text)| text.to_vec()).collect(),
-            statement: command.text.clone(),
-            tables,
-            steps,
-        })
+/// What is recorded of a definition.
+async fn record_of(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    command: &Command,
+    branches: &[Branch],
+    tables: Vec<TableName>,
+) -> Result<Record, Ending> {
+    let settings = entry.worker.settings();
+    let table = tables.first().zip(settings.shards.as_deref());
+    let table = table.and_then(|((schema, name), layout)| layout.table(schema, name));
+    let mut steps = Vec::with_capacity(branches.len());
+    for (branch, node) in branches.iter().zip(table.map_or(&[][..], Table::nodes)) {
+        let inner = take_inner(entry, leg, branch.hostgroup);
+        let current = inner.leg.state.caller.schema().to_vec();
+        leg.links.put_inner(inner);
+        let node = [node.schema.clone(), node.table.clone()];
+        let before = fingerprint_of(entry, leg, branch.hostgroup, &node).await?;
+        let text = branch.text.as_deref().unwrap_or(&command.text).to_vec();
+        let (state, error) = (State::Waiting, String::new());
+        steps.push(Step { hostgroup: branch.hostgroup, node, current, text, before, state, error });
     }
+    let set = leg.state.settings().filter(|(key, _)| *key != SCHEMA);
+    Ok(Record {
+        id: 0,
+        user: leg.state.identity.account.user.name.to_vec(),
+        collation: leg.state.identity.collation,
+        settings: set.map(|(_, text)| text.to_vec()).collect(),
+        statement: command.text.clone(),
+        tables,
+        steps,
+    })
+}
 
-    /// The fingerprint of a physical table; none if the server does not show one.
-    async fn fingerprint_of(
-        &mut self,
-        entry: &BookEntry,
-        hostgroup: u32,
-        node: &[String; 2],
-    ) -> Result<Option<u64>, Ending> {
-        let [schema, table] = node;
-        let text = planner::define::table_statement(schema, table);
-        let reply = self.ask_at(entry, hostgroup, text.as_bytes()).await?;
-        Ok(fingerprint(runtime::inspection::read(&reply).as_ref()))
-    }
+/// The fingerprint of a physical table; none if the server does not show one.
+async fn fingerprint_of(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    hostgroup: u32,
+    node: &[String; 2],
+) -> Result<Option<u64>, Ending> {
+    let [schema, table] = node;
+    let text = planner::define::table_statement(schema, table);
+    let reply = ask_at(entry, leg, hostgroup, text.as_bytes()).await?;
+    Ok(fingerprint(runtime::inspection::read(&reply).as_ref()))
 }
 
 /// Gives the client one reply out of those of nodes.

@@ -1,6 +1,9 @@
 //! Learning what sharded tables are: inner sessions ask for their definitions, as the client's
 //! user, when a statement names them.
 
+use crate::session::shards::inner::ask;
+use crate::session::shards::lost::lose_transaction;
+use crate::session::shards::plan::schema_of;
 use planner::define::{
     Answer, Collations, Known, Reader, TableDefinition, Unreadable, check, collation_statement,
     table_statement,
@@ -21,124 +24,122 @@ use crate::session::shards::plan::is_current;
 /// Nodes of a table that are asked for its definition.
 const NODES_ASKED_MAX: usize = 64;
 
-impl Leg {
-    /// Learns the definitions of a statement's sharded tables, unless they are known.
-    pub(super) async fn learn_definitions(
-        &mut self,
-        entry: &BookEntry,
-        command: &Command,
-        tree: &Tree,
-        layout: &Layout,
-    ) -> Result<(), Ending> {
-        let current = String::from_utf8_lossy(self.state.schema_of(command)).into_owned();
-        for (schema, name) in planner::plan::tables(tree, &command.text, &current) {
-            let now = entry.worker.shared.uptime();
-            let Some(table) = layout.table(&schema, &name) else { continue };
-            if entry.worker.shards.wants(&schema, &name, now) {
-                self.learn_definition(entry, layout, table).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Learns the definition of a table. Nodes that were as they should be are asked again only if
-    /// the first one is not as it was.
-    async fn learn_definition(
-        &mut self,
-        entry: &BookEntry,
-        layout: &Layout,
-        table: &Table,
-    ) -> Result<(), Ending> {
-        let mut found = Vec::new();
-        for (number, node) in table.nodes().iter().take(NODES_ASKED_MAX).enumerate() {
-            let definition = self.definition_of(entry, node).await?;
-            if !is_current(&entry.worker, layout) {
-                // What is known belongs to another one.
-                return Ok(());
-            }
-            let now = entry.worker.shared.uptime();
-            if number == 0 && entry.worker.shards.renew(&table.schema, &table.name, definition.table(), now) {
-                return Ok(());
-            }
-            found.push(definition);
-        }
-        let defined: Vec<&TableDefinition> = found.iter().filter_map(Answer::table).collect();
-        let findings = check(layout, table, &found);
-        entry.worker.shared.findings.log(&table.schema, &table.name, &findings);
-        let catalog = &entry.worker.shards;
-        let known = Known::of(&defined, &catalog.collations());
+/// Learns the definitions of a statement's sharded tables, unless they are known.
+pub(super) async fn learn_definitions(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    command: &Command,
+    tree: &Tree,
+    layout: &Layout,
+) -> Result<(), Ending> {
+    let current = String::from_utf8_lossy(schema_of(&leg.state, command)).into_owned();
+    for (schema, name) in planner::plan::tables(tree, &command.text, &current) {
         let now = entry.worker.shared.uptime();
-        // Rows that bring their ids need no sequence; others are refused one by one.
-        let matters = findings.iter().find(|finding| finding.problem.stops_writes());
-        catalog.learn(&table.schema, &table.name, known, matters.map(ToString::to_string), now);
-        Ok(())
-    }
-
-    /// What a node says of its table.
-    async fn definition_of(&mut self, entry: &BookEntry, node: &Node) -> Result<Answer, Ending> {
-        let reply =
-            self.ask_at(entry, node.hostgroup, table_statement(&node.schema, &node.table).as_bytes()).await?;
-        if error_of(&reply).is_some() {
-            // No table is no error: the servers do not answer, and there the client hears why.
-            return Ok(Answer::Unknown);
-        }
-        let definition = match read(&reply) {
-            Ok(definition) => definition,
-            Err(why) => {
-                tracing::warn!(schema = node.schema, table = node.table, %why, "a definition is not understood");
-                None
-            }
-        };
-        let Some(definition) = definition else { return Ok(Answer::NoTable) };
-        loop {
-            let unknown = entry.worker.shards.collations().unknown(&definition);
-            if unknown.is_empty() {
-                return Ok(Answer::Table(definition));
-            }
-            let reply = self.ask_at(entry, node.hostgroup, collation_statement(&unknown).as_bytes()).await?;
-            let mut learned = Collations::default();
-            let all = cells(&reply).unwrap_or_default();
-            let is_read = all.iter().all(|row| learned.read(&definition.version, &unknown, row).is_ok());
-            if !is_read || all.len() < unknown.len() {
-                tracing::warn!(
-                    schema = node.schema,
-                    table = node.table,
-                    "what a server says of collations is not understood"
-                );
-                return Ok(Answer::Table(definition));
-            }
-            entry.worker.shards.learn_collations(learned);
+        let Some(table) = layout.table(&schema, &name) else { continue };
+        if entry.worker.shards.wants(&schema, &name, now) {
+            learn_definition(entry, leg, layout, table).await?;
         }
     }
+    Ok(())
+}
 
-    /// Has the inner session of a hostgroup run a statement. The reply, as packets.
-    pub(super) async fn ask_at(
-        &mut self,
-        entry: &BookEntry,
-        hostgroup: u32,
-        text: &[u8],
-    ) -> Result<Vec<u8>, Ending> {
-        let inner = take_inner(entry, self, hostgroup);
-        self.ask_inner(entry, inner, text).await
-    }
-
-    /// The same for this one, which is put back. If its part of the transaction is lost with that,
-    /// so is the transaction.
-    pub(super) async fn ask_inner(
-        &mut self,
-        entry: &BookEntry,
-        mut inner: Inner,
-        text: &[u8],
-    ) -> Result<Vec<u8>, Ending> {
-        let was_open = inner.is_in_transaction();
-        let reply = inner.ask(text).await?;
-        let is_over = was_open && !inner.is_in_transaction();
-        self.links.put_inner(inner);
-        if is_over && error_of(&reply).is_some() {
-            self.lose_transaction(entry, ClientError::PartFailed).await?;
+/// Learns the definition of a table. Nodes that were as they should be are asked again only if
+/// the first one is not as it was.
+async fn learn_definition(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    layout: &Layout,
+    table: &Table,
+) -> Result<(), Ending> {
+    let mut found = Vec::new();
+    for (number, node) in table.nodes().iter().take(NODES_ASKED_MAX).enumerate() {
+        let definition = definition_of(entry, leg, node).await?;
+        if !is_current(&entry.worker, layout) {
+            // What is known belongs to another one.
+            return Ok(());
         }
-        Ok(reply)
+        let now = entry.worker.shared.uptime();
+        if number == 0 && entry.worker.shards.renew(&table.schema, &table.name, definition.table(), now) {
+            return Ok(());
+        }
+        found.push(definition);
     }
+    let defined: Vec<&TableDefinition> = found.iter().filter_map(Answer::table).collect();
+    let findings = check(layout, table, &found);
+    entry.worker.shared.findings.log(&table.schema, &table.name, &findings);
+    let catalog = &entry.worker.shards;
+    let known = Known::of(&defined, &catalog.collations());
+    let now = entry.worker.shared.uptime();
+    // Rows that bring their ids need no sequence; others are refused one by one.
+    let matters = findings.iter().find(|finding| finding.problem.stops_writes());
+    catalog.learn(&table.schema, &table.name, known, matters.map(ToString::to_string), now);
+    Ok(())
+}
+
+/// What a node says of its table.
+async fn definition_of(entry: &BookEntry, leg: &mut Leg, node: &Node) -> Result<Answer, Ending> {
+    let reply =
+        ask_at(entry, leg, node.hostgroup, table_statement(&node.schema, &node.table).as_bytes()).await?;
+    if error_of(&reply).is_some() {
+        // No table is no error: the servers do not answer, and there the client hears why.
+        return Ok(Answer::Unknown);
+    }
+    let definition = match read(&reply) {
+        Ok(definition) => definition,
+        Err(why) => {
+            tracing::warn!(schema = node.schema, table = node.table, %why, "a definition is not understood");
+            None
+        }
+    };
+    let Some(definition) = definition else { return Ok(Answer::NoTable) };
+    loop {
+        let unknown = entry.worker.shards.collations().unknown(&definition);
+        if unknown.is_empty() {
+            return Ok(Answer::Table(definition));
+        }
+        let reply = ask_at(entry, leg, node.hostgroup, collation_statement(&unknown).as_bytes()).await?;
+        let mut learned = Collations::default();
+        let all = cells(&reply).unwrap_or_default();
+        let is_read = all.iter().all(|row| learned.read(&definition.version, &unknown, row).is_ok());
+        if !is_read || all.len() < unknown.len() {
+            tracing::warn!(
+                schema = node.schema,
+                table = node.table,
+                "what a server says of collations is not understood"
+            );
+            return Ok(Answer::Table(definition));
+        }
+        entry.worker.shards.learn_collations(learned);
+    }
+}
+
+/// Has the inner session of a hostgroup run a statement. The reply, as packets.
+pub(super) async fn ask_at(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    hostgroup: u32,
+    text: &[u8],
+) -> Result<Vec<u8>, Ending> {
+    let inner = take_inner(entry, leg, hostgroup);
+    ask_inner(entry, leg, inner, text).await
+}
+
+/// The same for this one, which is put back. If its part of the transaction is lost with that,
+/// so is the transaction.
+pub(super) async fn ask_inner(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    mut inner: Inner,
+    text: &[u8],
+) -> Result<Vec<u8>, Ending> {
+    let was_open = inner.is_in_transaction();
+    let reply = ask(&mut inner, text).await?;
+    let is_over = was_open && !inner.is_in_transaction();
+    leg.links.put_inner(inner);
+    if is_over && error_of(&reply).is_some() {
+        lose_transaction(entry, leg, ClientError::PartFailed).await?;
+    }
+    Ok(reply)
 }
 
 fn read(reply: &[u8]) -> Result<Option<TableDefinition>, Unreadable> {

@@ -1,5 +1,11 @@
 //! A command of a session that has shards: whether it runs at home, and what its client hears.
 
+use crate::session::shards::execute::prepare_at_shards;
+use crate::session::shards::fields::list_fields;
+use crate::session::shards::lost::heed_lost_shards;
+use crate::session::shards::transaction::change_transaction;
+use crate::session::shards::transaction::roll_back_everywhere;
+use crate::session::stage::local::ids::is_ours;
 use wire::command::Kind;
 
 use crate::ending::Ending;
@@ -40,7 +46,7 @@ pub(in crate::session) async fn at_shards(
         roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
     }
     if ::command::is_about_transactions(kind) {
-        leg.heed_lost_shards(entry).await?;
+        heed_lost_shards(entry, leg).await?;
         if leg.state.transaction.rolled_back.is_some() {
             // The client is told so: it has lost what it did at shards, too.
             roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
@@ -53,19 +59,19 @@ pub(in crate::session) async fn at_shards(
     if matches!(kind, Kind::Query | Kind::StmtPrepare) {
         complete_front(entry, io, leg).await?;
     }
-    if leg.is_ours(entry, io.command(leg.state.identity.capabilities)) {
+    if is_ours(entry, leg, io.command(leg.state.identity.capabilities)) {
         return Ok(leg.links.stay_home(kind));
     }
     let done = match kind {
         Kind::Query => query_at_shards(entry, io, leg).await,
         Kind::StmtPrepare => {
             let text = io.whole_front().and_then(|payload| payload.get(1..)).map(<[u8]>::to_vec);
-            leg.prepare_at_shards(entry, text).await
+            prepare_at_shards(entry, leg, text).await
         }
         Kind::FieldList => {
             complete_front(entry, io, leg).await?;
             let payload = io.whole_front().map(<[u8]>::to_vec).unwrap_or_default();
-            leg.list_fields(entry, &payload).await
+            list_fields(entry, leg, &payload).await
         }
         kind if names_one(kind) => statement_at_shards(entry, io, leg, kind).await,
         Kind::ResetConnection | Kind::ChangeUser | Kind::Quit => {
@@ -76,7 +82,7 @@ pub(in crate::session) async fn at_shards(
     }?;
     let phase = follow_up_at_shards(entry, io, leg, kind, done).await?;
     if leg.state.past.replace(Past::ROLLED_BACK, false) {
-        leg.roll_back_everywhere(entry).await?;
+        roll_back_everywhere(entry, leg).await?;
         leg.state.transaction.rolled_back = None;
     }
     Ok(phase)
@@ -124,7 +130,7 @@ async fn query_at_shards(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Resul
     };
     let what = entry.worker.routing.borrow_mut().look(&text, leg.state.reading());
     if is_about_transaction(what) {
-        return leg.change_transaction(entry, what, &text).await;
+        return change_transaction(entry, leg, what, &text).await;
     }
     run_command(entry, io, leg, Command::query(payload, text, what)).await
 }

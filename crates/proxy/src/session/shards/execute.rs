@@ -1,5 +1,11 @@
 //! Commands about prepared statements over sharded tables.
 
+use crate::session::shards::last_id::learn_last_id;
+use crate::session::shards::one::lend;
+use crate::session::shards::plan::sample_of;
+use crate::session::shards::planned::run_at_home;
+use crate::session::shards::stored::stopped_since;
+use crate::session::shards::transaction::change_transaction;
 use std::rc::Rc;
 
 use sql::StatementKind;
@@ -72,7 +78,7 @@ async fn execute_at_home(entry: &BookEntry, io: &mut Io, leg: &mut Leg, kind: Ki
     let known = statements.zip(statement_id(io.front())).and_then(|(all, id)| all.get(id));
     let known = known.map(|prepared| (prepared.what.plan, prepared.what.text.clone()));
     // The statement may ask for it.
-    leg.learn_last_id(entry).await?;
+    learn_last_id(entry, leg).await?;
     let Some((what, text)) = known else { return Ok(Done::Home) };
     if is_about_transaction(what) {
         let Some(text) = text else {
@@ -81,7 +87,7 @@ async fn execute_at_home(entry: &BookEntry, io: &mut Io, leg: &mut Leg, kind: Ki
             return Ok(Done::Refused(error));
         };
         complete_front(entry, io, leg).await?;
-        return leg.change_transaction(entry, what, &text).await;
+        return change_transaction(entry, leg, what, &text).await;
     }
     let shows = matches!(what.kind, StatementKind::Show | StatementKind::Diagnostics);
     if text.as_deref().is_some_and(|text| shows && leg.links.place_of_last(what, text).is_some()) {
@@ -90,11 +96,11 @@ async fn execute_at_home(entry: &BookEntry, io: &mut Io, leg: &mut Leg, kind: Ki
         return Ok(Done::Refused(error));
     }
     if let Some(text) = text
-        && let Some(error) = leg.stopped_since(entry, &text, what).await?
+        && let Some(error) = stopped_since(entry, leg, &text, what).await?
     {
         return Ok(Done::Refused(error));
     }
-    leg.run_at_home(entry, &Command { kind, ..Command::query(Vec::new(), Vec::new(), what) }).await
+    run_at_home(entry, leg, &Command { kind, ..Command::query(Vec::new(), Vec::new(), what) }).await
 }
 
 async fn execute_at_shards(
@@ -166,7 +172,7 @@ async fn run_in_context(
     leg.links.away.role.shards().as_then = Some(settings);
     let phase = run_command(entry, io, leg, command).await;
     if leg.links.away.role.shards().end_as_then() {
-        leg.learn_last_id(entry).await?;
+        learn_last_id(entry, leg).await?;
     }
     leg.links.away.role.shards().forget_for_once();
     phase
@@ -203,7 +209,7 @@ async fn pass_to_cursor(
     }
     renumber(&mut payload, known_as);
     let packets = frame::command(&payload);
-    io.lend(&mut leg.state, &mut inner, Some(packets)).await?;
+    lend(io, &mut leg.state, &mut inner, Some(packets)).await?;
     leg.links.put_inner(inner);
     Ok(Done::Over)
 }
@@ -218,54 +224,52 @@ async fn close_at_shards(entry: &BookEntry, io: &mut Io, leg: &mut Leg, id: u32)
     Ok(Done::Over)
 }
 
-impl Leg {
-    /// Prepares this text, which is that of a `COM_STMT_PREPARE`; none if it is too long.
-    pub(super) async fn prepare_at_shards(
-        &mut self,
-        entry: &BookEntry,
-        text: Option<Vec<u8>>,
-    ) -> Result<Done, Ending> {
-        let Some(text) = text else { return Ok(Done::Refused(too_long())) };
-        let what = entry.worker.routing.borrow_mut().look(&text, self.state.reading());
-        if is_about_transaction(what) {
-            // Home says whether it can be prepared. Shards hear of its executions.
-            self.links.away.role.shards().statements.note_other();
+/// Prepares this text, which is that of a `COM_STMT_PREPARE`; none if it is too long.
+pub(super) async fn prepare_at_shards(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    text: Option<Vec<u8>>,
+) -> Result<Done, Ending> {
+    let Some(text) = text else { return Ok(Done::Refused(too_long())) };
+    let what = entry.worker.routing.borrow_mut().look(&text, leg.state.reading());
+    if is_about_transaction(what) {
+        // Home says whether it can be prepared. Shards hear of its executions.
+        leg.links.away.role.shards().statements.note_other();
+        return Ok(Done::Home);
+    }
+    let (branch, context) = match sample_of(entry, leg, &text, what).await? {
+        Ok(Some(sample)) => sample,
+        Ok(None) => {
+            let version = entry.worker.shared.definitions.version();
+            let shards = leg.links.away.role.shards();
+            shards.prepared_at.get_or_insert(version);
+            shards.statements.note_other();
             return Ok(Done::Home);
         }
-        let (branch, context) = match self.sample_of(entry, &text, what).await? {
-            Ok(Some(sample)) => sample,
-            Ok(None) => {
-                let version = entry.worker.shared.definitions.version();
-                let shards = self.links.away.role.shards();
-                shards.prepared_at.get_or_insert(version);
-                shards.statements.note_other();
-                return Ok(Done::Home);
-            }
-            Err(error) => return Ok(Done::Refused(error)),
-        };
-        let mut inner = take_inner(entry, self, branch.hostgroup);
-        let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await?;
-        let (serial, modes) = (inner.serial, inner.leg.state.modes());
-        self.links.put_inner(inner);
-        if let Some(error) = error_of(&as_prepared(&entry.worker, &self.state, &reply, branch.hostgroup, 0)) {
-            return Ok(Done::Answered(error));
-        }
-        let (id, params) = prepared(&reply).unwrap_or_default();
-        let hostgroup = branch.hostgroup;
-        let site = Site { inner: serial, text: branch.text, id, modes };
-        let context = Some(Rc::new(context));
-        let statement =
-            Statement { text: text.into(), context, params, sites: vec![site], ..Statement::default() };
-        let Some(id) = self.links.away.role.shards().statements.add(statement) else {
-            let error =
-                ClientError::not_sharded("a prepared statement more", "the session has all that it may have");
-            return Ok(Done::Refused(error));
-        };
-        if let Some(all) = &mut self.state.prepared {
-            // The one that was prepared last is none of home's.
-            all.forget_last();
-        }
-        let reply = as_prepared(&entry.worker, &self.state, &reply, hostgroup, id);
-        Ok(Done::Told(reply))
+        Err(error) => return Ok(Done::Refused(error)),
+    };
+    let mut inner = take_inner(entry, leg, branch.hostgroup);
+    let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await?;
+    let (serial, modes) = (inner.serial, inner.leg.state.modes());
+    leg.links.put_inner(inner);
+    if let Some(error) = error_of(&as_prepared(&entry.worker, &leg.state, &reply, branch.hostgroup, 0)) {
+        return Ok(Done::Answered(error));
     }
+    let (id, params) = prepared(&reply).unwrap_or_default();
+    let hostgroup = branch.hostgroup;
+    let site = Site { inner: serial, text: branch.text, id, modes };
+    let context = Some(Rc::new(context));
+    let statement =
+        Statement { text: text.into(), context, params, sites: vec![site], ..Statement::default() };
+    let Some(id) = leg.links.away.role.shards().statements.add(statement) else {
+        let error =
+            ClientError::not_sharded("a prepared statement more", "the session has all that it may have");
+        return Ok(Done::Refused(error));
+    };
+    if let Some(all) = &mut leg.state.prepared {
+        // The one that was prepared last is none of home's.
+        all.forget_last();
+    }
+    let reply = as_prepared(&entry.worker, &leg.state, &reply, hostgroup, id);
+    Ok(Done::Told(reply))
 }

@@ -1,5 +1,6 @@
 //! `EXPLAIN ROUTE` of statements over sharded tables.
 
+use crate::session::shards::definitions::learn_definitions;
 use planner::plan::{Plan, Row};
 use route::{Explanation, Step};
 
@@ -13,76 +14,71 @@ use crate::session::facts::places::circumstances;
 use crate::session::leg::Leg;
 use crate::session::stage::local::tell::{explain_command, explain_text};
 
-impl Leg {
-    /// Writes down where the statement of a command goes that begins `from` bytes behind the
-    /// beginning of its text; nothing if it is no statement.
-    pub(in crate::session) async fn explain_shards(
-        &mut self,
-        entry: &BookEntry,
-        sent: ::command::Command<'_>,
-        from: usize,
-    ) -> Result<Option<Explanation>, Ending> {
-        let payload = sent.payload().to_vec();
-        let text = sent.text().get(from..).unwrap_or_default().to_vec();
-        let what = entry.worker.routing.borrow_mut().look(&text, self.state.reading());
-        let command = Command::query(payload, text, what);
-        let Some((plan, rows)) = self.explained(entry, &command).await? else {
-            return Ok(explain_command(entry, &self.state, &self.links, sent, from));
-        };
-        let mut explanation = match &plan {
-            Plan::Home => explain_command(entry, &self.state, &self.links, sent, from),
-            Plan::One(branch) => {
-                let inner = take_inner(entry, self, branch.hostgroup);
-                let text = branch.text.as_deref().unwrap_or(&command.text);
-                let session = inner.leg.links.session(&inner.leg.state);
-                let at = circumstances(&inner.entry.worker, &inner.leg.state, &session, None, false);
-                let explanation =
-                    explain_text(&inner.entry, &inner.leg.state, &inner.leg.links, text, true, &at);
-                self.links.put_inner(inner);
-                explanation
-            }
-            _ => explain_command(entry, &self.state, &self.links, sent, from).map(|mut explanation| {
-                explanation.steps.retain(|step| {
-                    matches!(step, Step::Session { .. } | Step::Digest { .. } | Step::Shape { .. })
-                });
-                explanation
-            }),
-        };
-        if let Some(explanation) = &mut explanation {
-            explanation.steps.splice(..0, rows.into_iter().map(Step::Shards));
+/// Writes down where the statement of a command goes that begins `from` bytes behind the
+/// beginning of its text; nothing if it is no statement.
+pub(in crate::session) async fn explain_shards(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    sent: ::command::Command<'_>,
+    from: usize,
+) -> Result<Option<Explanation>, Ending> {
+    let payload = sent.payload().to_vec();
+    let text = sent.text().get(from..).unwrap_or_default().to_vec();
+    let what = entry.worker.routing.borrow_mut().look(&text, leg.state.reading());
+    let command = Command::query(payload, text, what);
+    let Some((plan, rows)) = explained(entry, leg, &command).await? else {
+        return Ok(explain_command(entry, &leg.state, &leg.links, sent, from));
+    };
+    let mut explanation = match &plan {
+        Plan::Home => explain_command(entry, &leg.state, &leg.links, sent, from),
+        Plan::One(branch) => {
+            let inner = take_inner(entry, leg, branch.hostgroup);
+            let text = branch.text.as_deref().unwrap_or(&command.text);
+            let session = inner.leg.links.session(&inner.leg.state);
+            let at = circumstances(&inner.entry.worker, &inner.leg.state, &session, None, false);
+            let explanation = explain_text(&inner.entry, &inner.leg.state, &inner.leg.links, text, true, &at);
+            leg.links.put_inner(inner);
+            explanation
         }
-        Ok(explanation)
+        _ => explain_command(entry, &leg.state, &leg.links, sent, from).map(|mut explanation| {
+            explanation.steps.retain(|step| {
+                matches!(step, Step::Session { .. } | Step::Digest { .. } | Step::Shape { .. })
+            });
+            explanation
+        }),
+    };
+    if let Some(explanation) = &mut explanation {
+        explanation.steps.splice(..0, rows.into_iter().map(Step::Shards));
     }
+    Ok(explanation)
 }
 
-impl Leg {
-    /// The plan of a command, and the plan as rows; nothing if there are no sharded tables.
-    async fn explained(
-        &mut self,
-        entry: &BookEntry,
-        command: &Command,
-    ) -> Result<Option<(Plan, Vec<Row>)>, Ending> {
-        let settings = entry.worker.settings();
-        let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
-        let Some(charset) = self.state.charset.of_text(&command.text) else { return Ok(None) };
-        let Some(read) = read_settings(&entry.worker, &self.state, charset).await else {
-            return Ok(None);
-        };
-        let mut tree = entry.worker.shards.take_tree();
-        let explained = if tree.read(&command.text, &read).is_ok() {
-            self.learn_definitions(entry, command, &tree, layout).await?;
-            with_request(entry, &self.state, (command, &tree), read, layout, &[], |request, asker| {
-                let plan = match planner::seen::seen(request, asker) {
-                    Some(seen) => seen.plan,
-                    None => planner::plan::plan(request),
-                };
-                let rows = planner::plan::explain(request, &plan);
-                (plan, rows)
-            })
-        } else {
-            None
-        };
-        entry.worker.shards.put_tree(tree);
-        Ok(explained)
-    }
+/// The plan of a command, and the plan as rows; nothing if there are no sharded tables.
+async fn explained(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    command: &Command,
+) -> Result<Option<(Plan, Vec<Row>)>, Ending> {
+    let settings = entry.worker.settings();
+    let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
+    let Some(charset) = leg.state.charset.of_text(&command.text) else { return Ok(None) };
+    let Some(read) = read_settings(&entry.worker, &leg.state, charset).await else {
+        return Ok(None);
+    };
+    let mut tree = entry.worker.shards.take_tree();
+    let explained = if tree.read(&command.text, &read).is_ok() {
+        learn_definitions(entry, leg, command, &tree, layout).await?;
+        with_request(entry, &leg.state, (command, &tree), read, layout, &[], |request, asker| {
+            let plan = match planner::seen::seen(request, asker) {
+                Some(seen) => seen.plan,
+                None => planner::plan::plan(request),
+            };
+            let rows = planner::plan::explain(request, &plan);
+            (plan, rows)
+        })
+    } else {
+        None
+    };
+    entry.worker.shards.put_tree(tree);
+    Ok(explained)
 }

@@ -1,5 +1,7 @@
 //! What a statement over shards needs to know of its session.
 
+use crate::session::shards::plan::read_settings_for;
+use crate::session::shards::plan::select_limit;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -145,7 +147,7 @@ pub(in crate::session) async fn read_settings(
         let version = worker.shared.server_version().await;
         catalog.set_dialect(Dialect::of(&version));
     }
-    Some(state.read_settings_for(catalog.dialect()?, charset))
+    Some(read_settings_for(state, catalog.dialect()?, charset))
 }
 
 /// Whether a statement is to stop. Fails if the session is to end.
@@ -230,7 +232,7 @@ pub(in crate::session) fn several_servers(part: &str) -> ClientError {
 /// What a remembered plan holds for, if texts are read like this.
 pub(in crate::session) fn holds<'a>(entry: &BookEntry, state: &'a SessionState, read: Settings) -> Holds<'a> {
     let (schema, now) = (state.caller.schema(), entry.worker.shared.uptime());
-    Holds { schema, read, select_limit: state.select_limit(), now }
+    Holds { schema, read, select_limit: select_limit(state), now }
 }
 
 /// The refusal of a command that is too long to be looked at.

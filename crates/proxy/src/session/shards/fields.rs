@@ -1,5 +1,7 @@
 //! `COM_FIELD_LIST` of sharded tables: the columns of a table, with their defaults.
 
+use crate::session::shards::inner::ask;
+use crate::session::shards::inner::ask_packet;
 use planner::seen::{Names, node};
 use runtime::worker::Worker;
 use scatter::logical;
@@ -20,21 +22,18 @@ use crate::session::state::SessionState;
 /// A statement that leaves nothing.
 const NOTHING: &[u8] = b"DO 0";
 
-impl Leg {
-    /// Lists columns, as this payload of a `COM_FIELD_LIST` says: a node of its table answers.
-    pub(super) async fn list_fields(&mut self, entry: &BookEntry, asked: &[u8]) -> Result<Done, Ending> {
-        let Some((node, payload)) = listed_at(&entry.worker, &self.state, asked) else {
-            return Ok(Done::Home);
-        };
-        // The command has no name of a schema: this inner session is in that of the node.
-        let mut inner = inner_in(entry, &self.state, node.hostgroup, &node.schema);
-        let reply = inner.ask_packet(frame::command(&payload)).await?;
-        // Warnings that it may have left would keep the connection from others.
-        inner.ask(NOTHING).await?;
-        let reply =
-            fields(&reply, &names_at(&entry.worker, node.hostgroup), self.state.identity.capabilities);
-        Ok(Done::Told(reply))
-    }
+/// Lists columns, as this payload of a `COM_FIELD_LIST` says: a node of its table answers.
+pub(super) async fn list_fields(entry: &BookEntry, leg: &mut Leg, asked: &[u8]) -> Result<Done, Ending> {
+    let Some((node, payload)) = listed_at(&entry.worker, &leg.state, asked) else {
+        return Ok(Done::Home);
+    };
+    // The command has no name of a schema: this inner session is in that of the node.
+    let mut inner = inner_in(entry, &leg.state, node.hostgroup, &node.schema);
+    let reply = ask_packet(&mut inner, frame::command(&payload)).await?;
+    // Warnings that it may have left would keep the connection from others.
+    ask(&mut inner, NOTHING).await?;
+    let reply = fields(&reply, &names_at(&entry.worker, node.hostgroup), leg.state.identity.capabilities);
+    Ok(Done::Told(reply))
 }
 
 /// The node that answers a command with this payload, and its payload there; none if its table is

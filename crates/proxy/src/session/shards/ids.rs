@@ -3,6 +3,7 @@
 //! The counter of segments is at the home of the schema. It is asked over a connection of its own,
 //! outside of the client's transaction, as the client's user.
 
+use crate::session::shards::inner::ask;
 use planner::plan::{Ids, Wanted};
 use runtime::limits::IDS_WAIT_MAX;
 use runtime::sequences::{Question, Taken};
@@ -222,10 +223,10 @@ async fn say_to_counter(
     text: &str,
 ) -> Result<Said, Ending> {
     let mut inner = take_inner_at(entry, leg, hostgroup, SLOT);
-    let reply = inner.ask(text.as_bytes()).await?;
+    let reply = ask(&mut inner, text.as_bytes()).await?;
     if inner.is_in_transaction() {
         // The client has no AUTOCOMMIT.
-        inner.ask(b"COMMIT").await?;
+        ask(&mut inner, b"COMMIT").await?;
     }
     let capabilities = inner.leg.state.identity.capabilities;
     leg.links.put_inner(inner);

@@ -64,16 +64,14 @@ impl Cx<'_> {
     }
 }
 
-impl Leg {
-    /// Runs a statement here of which the client hears nothing. The reply, as packets.
-    pub(super) async fn ask(&mut self, entry: &BookEntry, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        let packet = frame::command(&query(self.state.identity.capabilities, text));
-        ask(entry, self, packet).await
-    }
+/// Runs a statement here of which the client hears nothing. The reply, as packets.
+pub(super) async fn ask_here(entry: &BookEntry, leg: &mut Leg, text: &[u8]) -> Result<Vec<u8>, Ending> {
+    let packet = frame::command(&query(leg.state.identity.capabilities, text));
+    reply_to(entry, leg, packet).await
 }
 
 /// Runs a command, which is a packet, for a client that is not there. The reply, as packets.
-async fn ask(entry: &BookEntry, leg: &mut Leg, packet: Vec<u8>) -> Result<Vec<u8>, Ending> {
+async fn reply_to(entry: &BookEntry, leg: &mut Leg, packet: Vec<u8>) -> Result<Vec<u8>, Ending> {
     let mut io = Io::for_once(Client::Kept(Box::default()), packet);
     // Boxed: a command may be asked for within another one.
     let ended = Box::pin(Cx { entry, io: &mut io, leg }.run_once()).await;
@@ -107,7 +105,7 @@ pub(super) fn take_inner_at(entry: &BookEntry, leg: &mut Leg, hostgroup: u32, sl
         let schema = schema.and_then(|schema| schema_at(&entry.worker, schema, hostgroup));
         new_inner(entry, &leg.state, hostgroup, slot, serial, schema)
     };
-    inner.follow(&leg.state);
+    follow(&mut inner, &leg.state);
     if let Some(settings) = as_then.filter(|_| !inner.is_for_once) {
         let is_in_schema = Rc::ptr_eq(inner.leg.state.shared_settings(), leg.state.shared_settings());
         let settings = if is_in_schema { settings } else { Rc::new(settings.without_schema()) };
@@ -122,7 +120,7 @@ pub(super) fn take_inner_of(leg: &mut Leg, serial: u64) -> Option<Inner> {
     let list = &mut leg.links.away.role.shards().inner;
     let at = list.iter().position(|inner| inner.serial == serial)?;
     let mut inner = list.swap_remove(at);
-    inner.follow(&leg.state);
+    follow(&mut inner, &leg.state);
     Some(inner)
 }
 
@@ -130,7 +128,7 @@ pub(super) fn take_inner_of(leg: &mut Leg, serial: u64) -> Option<Inner> {
 /// is for one command.
 pub(super) fn inner_in(entry: &BookEntry, state: &SessionState, hostgroup: u32, schema: &str) -> Inner {
     let mut inner = new_inner(entry, state, hostgroup, 0, 0, Some(schema.as_bytes().into()));
-    inner.stay_in_schema(state);
+    stay_in_schema(&mut inner, state);
     inner
 }
 
@@ -142,63 +140,6 @@ impl Links {
 }
 
 impl Inner {
-    /// The inner session has what the outer one has set. It is in the same schema if the shard has
-    /// that; if not, its statements name theirs.
-    pub(super) fn follow(&mut self, outer: &SessionState) {
-        let settings = outer.shared_settings();
-        let is_same = self.followed.as_ref().is_some_and(|(caller, followed)| {
-            Arc::ptr_eq(caller, &outer.caller) && Rc::ptr_eq(followed, settings)
-        });
-        if is_same {
-            return;
-        }
-        let schema = outer.caller.schema();
-        if schema_at(&self.entry.worker, schema, self.hostgroup).as_deref() == Some(schema) {
-            let state = &mut self.leg.state;
-            state.caller = Arc::clone(&outer.caller);
-            state.take_settings(Rc::clone(settings), outer.charset);
-        } else {
-            self.stay_in_schema(outer);
-        }
-        self.followed = Some((Arc::clone(&outer.caller), Rc::clone(settings)));
-    }
-
-    /// The inner session is in the schema of its login, and has all else that the outer one has
-    /// set.
-    fn stay_in_schema(&mut self, outer: &SessionState) {
-        let state = &mut self.leg.state;
-        let identity = Rc::clone(&state.identity);
-        state.go_to_schema(identity.account.schema.as_deref().unwrap_or_default());
-        state.take_settings(Rc::new(outer.shared_settings().without_schema()), outer.charset);
-    }
-
-    /// Runs a command of this client here.
-    pub(in crate::session) fn cx<'a>(&'a mut self, io: &'a mut Io) -> Cx<'a> {
-        Cx { entry: &self.entry, io, leg: &mut self.leg }
-    }
-
-    /// Has it run the command in the backlog of a client that is [here for
-    /// once](Io::for_once), or [lent](Io::lend).
-    pub(super) async fn run(&mut self, io: &mut Io) -> Result<(), Ending> {
-        Box::pin(self.cx(io).run_once()).await
-    }
-
-    /// Has it run a statement of which the client hears nothing. The reply, as packets.
-    pub(super) async fn ask(&mut self, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        self.leg.ask(&self.entry, text).await
-    }
-
-    /// The same whatever runs beside it.
-    pub(super) async fn ask_beside(&mut self, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        self.entry.control.attach().await;
-        self.ask(text).await
-    }
-
-    /// The same with a command as a packet.
-    pub(super) async fn ask_packet(&mut self, packet: Vec<u8>) -> Result<Vec<u8>, Ending> {
-        ask(&self.entry, &mut self.leg, packet).await
-    }
-
     /// Where it is.
     pub(super) const fn place(&self) -> Place {
         Place::Shard(self.hostgroup)
@@ -208,6 +149,63 @@ impl Inner {
     pub(super) fn is_in_transaction(&self) -> bool {
         self.leg.state.in_transaction()
     }
+}
+
+/// The inner session has what the outer one has set. It is in the same schema if the shard has
+/// that; if not, its statements name theirs.
+pub(super) fn follow(inner: &mut Inner, outer: &SessionState) {
+    let settings = outer.shared_settings();
+    let is_same = inner.followed.as_ref().is_some_and(|(caller, followed)| {
+        Arc::ptr_eq(caller, &outer.caller) && Rc::ptr_eq(followed, settings)
+    });
+    if is_same {
+        return;
+    }
+    let schema = outer.caller.schema();
+    if schema_at(&inner.entry.worker, schema, inner.hostgroup).as_deref() == Some(schema) {
+        let state = &mut inner.leg.state;
+        state.caller = Arc::clone(&outer.caller);
+        state.take_settings(Rc::clone(settings), outer.charset);
+    } else {
+        stay_in_schema(inner, outer);
+    }
+    inner.followed = Some((Arc::clone(&outer.caller), Rc::clone(settings)));
+}
+
+/// The inner session is in the schema of its login, and has all else that the outer one has
+/// set.
+fn stay_in_schema(inner: &mut Inner, outer: &SessionState) {
+    let state = &mut inner.leg.state;
+    let identity = Rc::clone(&state.identity);
+    state.go_to_schema(identity.account.schema.as_deref().unwrap_or_default());
+    state.take_settings(Rc::new(outer.shared_settings().without_schema()), outer.charset);
+}
+
+/// Runs a command of this client here.
+pub(in crate::session) fn cx_of<'a>(io: &'a mut Io, inner: &'a mut Inner) -> Cx<'a> {
+    Cx { entry: &inner.entry, io, leg: &mut inner.leg }
+}
+
+/// Has it run the command in the backlog of a client that is [here for
+/// once](Io::for_once), or [lent](lend).
+pub(super) async fn run_inner(io: &mut Io, inner: &mut Inner) -> Result<(), Ending> {
+    Box::pin(cx_of(io, inner).run_once()).await
+}
+
+/// Has it run a statement of which the client hears nothing. The reply, as packets.
+pub(super) async fn ask(inner: &mut Inner, text: &[u8]) -> Result<Vec<u8>, Ending> {
+    ask_here(&inner.entry, &mut inner.leg, text).await
+}
+
+/// The same whatever runs beside it.
+pub(super) async fn ask_beside(inner: &mut Inner, text: &[u8]) -> Result<Vec<u8>, Ending> {
+    inner.entry.control.attach().await;
+    ask(inner, text).await
+}
+
+/// The same with a command as a packet.
+pub(super) async fn ask_packet(inner: &mut Inner, packet: Vec<u8>) -> Result<Vec<u8>, Ending> {
+    reply_to(&inner.entry, &mut inner.leg, packet).await
 }
 
 /// The schema at a hostgroup that stands for a client's schema, if one does.

@@ -1,6 +1,7 @@
 //! `UPDATE` and `DELETE` with `LIMIT` over several shards: one change of all servers, in their
 //! transaction or in one of its own.
 
+use crate::session::shards::inner::ask_packet;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -205,7 +206,7 @@ async fn take_turn(
         Err(error) => Err(error),
     };
     let reply = match packets {
-        Ok(packets) => Ok(runner.inner.ask_packet(packets).await?),
+        Ok(packets) => Ok(ask_packet(&mut runner.inner, packets).await?),
         Err(error) => Err(error),
     };
     // All end at the same time, each with a statement of its own.

@@ -9,6 +9,8 @@
 mod file;
 mod splitting;
 
+use crate::session::shards::definitions::ask_at;
+use crate::session::shards::many::put_runners;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
@@ -74,7 +76,7 @@ pub(super) async fn run_load(
         Ok(pass) => pass,
         Err(barred) => return Ok(barred.into()),
     };
-    if let Some(error) = leg.refused_charset(entry, load).await? {
+    if let Some(error) = refused_charset(entry, leg, load).await? {
         return Ok(Done::Refused(error));
     }
     // A counter that is not there yet is made while no row is locked.
@@ -150,35 +152,33 @@ async fn load_added(
     wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
     reply_error(entry, io, &mut leg.state, seq, &error).await?;
     entry.answered_here(&leg.links, error.code());
-    leg.put_runners(entry, runners).await?;
+    put_runners(entry, leg, runners).await?;
     Ok(Done::Over)
 }
 
-impl Leg {
-    /// Why separators may not be found in the character set of the file.
-    async fn refused_charset(
-        &mut self,
-        entry: &BookEntry,
-        load: &Load,
-    ) -> Result<Option<ClientError>, Ending> {
-        let mut charsets: Vec<String> = load.charset.iter().cloned().collect();
-        if charsets.is_empty() {
-            let mut hostgroups: Vec<_> = load.branches.iter().map(|branch| branch.hostgroup).collect();
-            hostgroups.dedup();
-            for hostgroup in hostgroups {
-                let reply = self.ask_at(entry, hostgroup, CHARSET).await?;
-                let name = first_cell(&reply).unwrap_or_default();
-                charsets.push(String::from_utf8_lossy(name).into_owned());
-            }
+/// Why separators may not be found in the character set of the file.
+async fn refused_charset(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    load: &Load,
+) -> Result<Option<ClientError>, Ending> {
+    let mut charsets: Vec<String> = load.charset.iter().cloned().collect();
+    if charsets.is_empty() {
+        let mut hostgroups: Vec<_> = load.branches.iter().map(|branch| branch.hostgroup).collect();
+        hostgroups.dedup();
+        for hostgroup in hostgroups {
+            let reply = ask_at(entry, leg, hostgroup, CHARSET).await?;
+            let name = first_cell(&reply).unwrap_or_default();
+            charsets.push(String::from_utf8_lossy(name).into_owned());
         }
-        let ambiguous = charsets.iter().find(|charset| !Format::is_found_in(charset));
-        Ok(ambiguous.map(|charset| {
-            ClientError::not_sharded(
-                &format!("a file in the character set '{charset}'"),
-                "a part of a character may look like a separator there",
-            )
-        }))
     }
+    let ambiguous = charsets.iter().find(|charset| !Format::is_found_in(charset));
+    Ok(ambiguous.map(|charset| {
+        ClientError::not_sharded(
+            &format!("a file in the character set '{charset}'"),
+            "a part of a character may look like a separator there",
+        )
+    }))
 }
 
 /// The sequence of the table gives none of the ids in the file.

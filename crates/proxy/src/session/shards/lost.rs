@@ -1,6 +1,7 @@
 //! Transactions that end between two commands, since a shard has lost its part, or the layout is
 //! another one.
 
+use crate::session::shards::transaction::roll_back_everywhere;
 use std::sync::Arc;
 
 use session::ran::Ran;
@@ -32,79 +33,75 @@ impl Role {
     }
 }
 
-impl Leg {
-    /// Ends the transaction everywhere if one part of it has ended since the last command. The
-    /// client hears of it with its next statement.
-    pub(super) async fn heed_lost_shards(&mut self, entry: &BookEntry) -> Result<(), Ending> {
-        let (mut is_over, mut is_over_at_home) = (false, false);
-        if self.links.away.role.has_transaction() {
-            // What a server has closed since then is lost, too.
-            look_at_server(entry, &mut self.state, &mut self.links)?;
-            is_over_at_home = was_rolled_back(entry, self).await?;
-            if self.state.transaction.rolled_back.is_some() {
-                // Home was lost: what is open at shards ends with it.
-                return Ok(());
-            }
-            for inner in
-                self.links.away.role.inner_sessions().iter_mut().filter(|one| one.is_in_transaction())
-            {
-                look_at_server(&inner.entry, &mut inner.leg.state, &mut inner.leg.links)?;
-                is_over |= was_rolled_back(&inner.entry, &mut inner.leg).await?;
-            }
+/// Ends the transaction everywhere if one part of it has ended since the last command. The
+/// client hears of it with its next statement.
+pub(super) async fn heed_lost_shards(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    let (mut is_over, mut is_over_at_home) = (false, false);
+    if leg.links.away.role.has_transaction() {
+        // What a server has closed since then is lost, too.
+        look_at_server(entry, &mut leg.state, &mut leg.links)?;
+        is_over_at_home = was_rolled_back(entry, leg).await?;
+        if leg.state.transaction.rolled_back.is_some() {
+            // Home was lost: what is open at shards ends with it.
+            return Ok(());
         }
-        let inner = self.links.away.role.inner_sessions().iter_mut();
-        // Each is taken: none of them is to tell it a second time.
-        let lost = inner.filter_map(|inner| inner.leg.state.transaction.rolled_back.take());
-        let lost = lost.fold(None, |_, error| Some(error));
-        match lost {
-            Some(error) => self.lose_transaction(entry, *error).await,
-            None if is_over => self.lose_transaction(entry, ClientError::PartFailed).await,
-            // Home has ended it, and no command of the client says so.
-            None if is_over_at_home || !has_one_connection(&self.state) => {
-                let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
-                if self.links.away.role.inner_sessions().iter().any(has_changes) {
-                    return self.lose_transaction(entry, ClientError::PartFailed).await;
-                }
-                if self.links.away.role.has_transaction() {
-                    // Nothing is lost there: what has become of all changes, home has told.
-                    roll_back_at_shards(entry, &self.state, &mut self.links).await?;
-                }
-                Ok(())
-            }
-            None => Ok(()),
+        for inner in leg.links.away.role.inner_sessions().iter_mut().filter(|one| one.is_in_transaction()) {
+            look_at_server(&inner.entry, &mut inner.leg.state, &mut inner.leg.links)?;
+            is_over |= was_rolled_back(&inner.entry, &mut inner.leg).await?;
         }
     }
+    let inner = leg.links.away.role.inner_sessions().iter_mut();
+    // Each is taken: none of them is to tell it a second time.
+    let lost = inner.filter_map(|inner| inner.leg.state.transaction.rolled_back.take());
+    let lost = lost.fold(None, |_, error| Some(error));
+    match lost {
+        Some(error) => lose_transaction(entry, leg, *error).await,
+        None if is_over => lose_transaction(entry, leg, ClientError::PartFailed).await,
+        // Home has ended it, and no command of the client says so.
+        None if is_over_at_home || !has_one_connection(&leg.state) => {
+            let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
+            if leg.links.away.role.inner_sessions().iter().any(has_changes) {
+                return lose_transaction(entry, leg, ClientError::PartFailed).await;
+            }
+            if leg.links.away.role.has_transaction() {
+                // Nothing is lost there: what has become of all changes, home has told.
+                roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
+            }
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
 
-    /// Ends a transaction everywhere that is open at shards, if tables are elsewhere by the layout
-    /// of now. Whether there was one. It may be committed and rolled back, but has no further
-    /// statements.
-    pub(super) async fn leave_old_layout(&mut self, entry: &BookEntry) -> Result<bool, Ending> {
-        if !self.links.away.role.has_transaction() {
-            return Ok(false);
-        }
-        let settings = entry.worker.settings();
-        let is_same = match (&self.links.away.role.shards().layout, &settings.shards) {
-            (Some(old), Some(new)) => Arc::ptr_eq(old, new) || old.tables() == new.tables(),
-            // Only a question of the proxy's own has begun one, where `autocommit` is off.
-            (None, _) => true,
-            (Some(_), None) => false,
-        };
-        if !is_same {
-            self.lose_transaction(entry, ClientError::LayoutChanged).await?;
-        }
-        Ok(!is_same)
+/// Ends a transaction everywhere that is open at shards, if tables are elsewhere by the layout
+/// of now. Whether there was one. It may be committed and rolled back, but has no further
+/// statements.
+pub(super) async fn leave_old_layout(entry: &BookEntry, leg: &mut Leg) -> Result<bool, Ending> {
+    if !leg.links.away.role.has_transaction() {
+        return Ok(false);
     }
+    let settings = entry.worker.settings();
+    let is_same = match (&leg.links.away.role.shards().layout, &settings.shards) {
+        (Some(old), Some(new)) => Arc::ptr_eq(old, new) || old.tables() == new.tables(),
+        // Only a question of the proxy's own has begun one, where `autocommit` is off.
+        (None, _) => true,
+        (Some(_), None) => false,
+    };
+    if !is_same {
+        lose_transaction(entry, leg, ClientError::LayoutChanged).await?;
+    }
+    Ok(!is_same)
+}
 
-    /// Rolls back everywhere. The client hears why with its next statement.
-    pub(super) async fn lose_transaction(
-        &mut self,
-        entry: &BookEntry,
-        error: ClientError,
-    ) -> Result<(), Ending> {
-        self.roll_back_everywhere(entry).await?;
-        self.state.transaction.rolled_back = Some(Box::new(error));
-        Ok(())
-    }
+/// Rolls back everywhere. The client hears why with its next statement.
+pub(super) async fn lose_transaction(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    error: ClientError,
+) -> Result<(), Ending> {
+    roll_back_everywhere(entry, leg).await?;
+    leg.state.transaction.rolled_back = Some(Box::new(error));
+    Ok(())
 }
 
 /// Behind an error, which tells nothing of the transaction: asks the server whether that is still

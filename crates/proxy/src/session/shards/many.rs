@@ -4,6 +4,12 @@
 //! Tables on one server are asked at the same time, over connections of their own. In a transaction
 //! there is one connection to a server: its tables are asked one after the other.
 
+use crate::session::shards::last_id::give_last_id;
+use crate::session::shards::last_id::learn_last_id_for;
+use crate::session::shards::last_id::note_last_id;
+use crate::session::shards::last_id::set_last_id;
+use crate::session::shards::lost::lose_transaction;
+use crate::session::shards::transaction::commit_everywhere;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
@@ -68,7 +74,7 @@ pub(super) async fn run_many(
     mut scattered: Scattered,
 ) -> Result<Done, Ending> {
     if command.defines()
-        && let Err(error) = leg.commit_everywhere(entry).await?
+        && let Err(error) = commit_everywhere(entry, leg).await?
     {
         return Ok(Done::Answered(error));
     }
@@ -105,7 +111,7 @@ async fn run_branches(
     }
     if may_set_id(command, &scattered) {
         let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
-        leg.learn_last_id_for(entry, Place::Shard(first)).await?;
+        learn_last_id_for(entry, leg, Place::Shard(first)).await?;
     }
     let moment = (scattered.has_time && scattered.branches.len() > 1).then(Moment::now);
     let unit = unit_of(&leg.state, command, &scattered.branches, moment.is_some());
@@ -131,7 +137,7 @@ pub(super) async fn give_up(
     let of_session = (&*entry.control, &*leg.state);
     wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
     answer_here(entry, io, leg, command.kind, error).await?;
-    leg.put_runners(entry, runners).await?;
+    put_runners(entry, leg, runners).await?;
     Ok(Done::Over)
 }
 
@@ -146,7 +152,7 @@ pub(super) async fn run_added(
 ) -> Result<Done, Ending> {
     let may_set_id = may_set_id(command, &scattered);
     for runner in runners.all.iter_mut().filter(|_| may_set_id) {
-        leg.links.give_last_id(&mut leg.state, &mut runner.inner);
+        give_last_id(&mut leg.links, &mut leg.state, &mut runner.inner);
     }
     let is_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
     let seq = skip_command(entry, io, leg).await?;
@@ -191,7 +197,7 @@ pub(super) async fn conclude(
     let refused = refused.map_err(begun)??.filter(|_| is_done);
     if let Some(id) = ended.made.filter(|_| is_done && refused.is_none()) {
         // No server has made it: the next that is asked hears of it before.
-        leg.links.set_last_id(&mut leg.state, id);
+        set_last_id(&mut leg.links, &mut leg.state, id);
     }
     match refused {
         // All that the client hears is why it was not committed.
@@ -203,9 +209,9 @@ pub(super) async fn conclude(
     }
     entry.end_running(&leg.links);
     for runner in runners.all.iter_mut().filter(|_| ended.may_set_id) {
-        leg.links.note_last_id(&mut leg.state, &mut runner.inner);
+        note_last_id(&mut leg.links, &mut leg.state, &mut runner.inner);
     }
-    leg.put_runners(entry, runners).await?;
+    put_runners(entry, leg, runners).await?;
     leg.links.note_scattered(&mut leg.state, &relay, first, ended.branches);
     if ended.branches > 1 && !warnings.is_empty() {
         leg.links.away.role.shards().keep_warnings(warnings);
@@ -216,19 +222,17 @@ pub(super) async fn conclude(
     Ok(Done::Over)
 }
 
-impl Leg {
-    /// Puts inner sessions back. If one of them has lost the transaction of the client, so do all
-    /// others.
-    pub(super) async fn put_runners(&mut self, entry: &BookEntry, runners: Runners) -> Result<(), Ending> {
-        let is_lost = runners.all.iter().any(Runner::is_lost);
-        for Runner { mut inner, is_over, .. } in runners.all {
-            if !is_over {
-                inner.entry.control = Rc::clone(&entry.control);
-                self.links.put_inner(inner);
-            }
+/// Puts inner sessions back. If one of them has lost the transaction of the client, so do all
+/// others.
+pub(super) async fn put_runners(entry: &BookEntry, leg: &mut Leg, runners: Runners) -> Result<(), Ending> {
+    let is_lost = runners.all.iter().any(Runner::is_lost);
+    for Runner { mut inner, is_over, .. } in runners.all {
+        if !is_over {
+            inner.entry.control = Rc::clone(&entry.control);
+            leg.links.put_inner(inner);
         }
-        if is_lost { self.lose_transaction(entry, ClientError::PartFailed).await } else { Ok(()) }
     }
+    if is_lost { lose_transaction(entry, leg, ClientError::PartFailed).await } else { Ok(()) }
 }
 
 /// Adds branches to what inner sessions run. The payload of the error if one cannot run.

@@ -1,6 +1,11 @@
 //! Statements that run at one shard with the client's own socket: what runs them is the path of all
 //! statements.
 
+use crate::session::shards::inner::run_inner;
+use crate::session::shards::last_id::give_last_id;
+use crate::session::shards::last_id::learn_last_id_for;
+use crate::session::shards::last_id::note_last_id;
+use crate::session::shards::lost::lose_transaction;
 use planner::plan::Branch;
 use sql::shape::Effects;
 use wire::frame::{HEADER_LEN, Header};
@@ -54,7 +59,7 @@ pub(super) async fn run_one(
         return Ok(Done::Refused(error));
     }
     if may_set_id {
-        leg.learn_last_id_for(entry, place).await?;
+        learn_last_id_for(entry, leg, place).await?;
     }
     let mut inner = match enter(entry, leg, branch.hostgroup, 0).await? {
         Ok(inner) => inner,
@@ -62,7 +67,7 @@ pub(super) async fn run_one(
     };
     inner.wrote |= command.writes() && has_one_connection(&leg.state);
     if may_set_id {
-        leg.links.give_last_id(&mut leg.state, &mut inner);
+        give_last_id(&mut leg.links, &mut leg.state, &mut inner);
     }
     let was_open = inner.is_in_transaction();
     let is_as_it_came = command.execution.is_none() && branch.text.is_none();
@@ -74,13 +79,13 @@ pub(super) async fn run_one(
     let outcome = match packets {
         Ok(packets) => {
             leg.links.note_cursor(command, branch, inner.serial);
-            io.lend(&mut leg.state, &mut inner, packets).await.map(|()| None)
+            lend(io, &mut leg.state, &mut inner, packets).await.map(|()| None)
         }
         Err(error) => Ok(Some(error)),
     };
     let is_lost = was_open && !inner.is_in_transaction();
     if may_set_id {
-        leg.links.note_last_id(&mut leg.state, &mut inner);
+        note_last_id(&mut leg.links, &mut leg.state, &mut inner);
     }
     leg.links.put_inner(inner);
     if let Some(error) = outcome? {
@@ -88,7 +93,7 @@ pub(super) async fn run_one(
     }
     leg.links.away.role.shards().last = place;
     if is_lost {
-        leg.lose_transaction(entry, ClientError::PartFailed).await?;
+        lose_transaction(entry, leg, ClientError::PartFailed).await?;
     }
     Ok(Done::Over)
 }
@@ -107,45 +112,43 @@ pub(super) async fn run_where(
         Place::Shard(hostgroup) | Place::Behind(hostgroup) => hostgroup,
     };
     if command.asks_last_id() {
-        leg.learn_last_id_for(entry, place).await?;
+        learn_last_id_for(entry, leg, place).await?;
     }
     let mut inner = take_inner(entry, leg, hostgroup);
-    leg.links.give_last_id(&mut leg.state, &mut inner);
-    io.lend(&mut leg.state, &mut inner, Some(command.with_text(None))).await?;
+    give_last_id(&mut leg.links, &mut leg.state, &mut inner);
+    lend(io, &mut leg.state, &mut inner, Some(command.with_text(None))).await?;
     leg.links.put_inner(inner);
     Ok(Done::Over)
 }
 
-impl Io {
-    /// Lends the client to an inner session, which gets the command that the backlog begins with,
-    /// or these packets in its place.
-    pub(super) async fn lend(
-        &mut self,
-        state: &mut SessionState,
-        inner: &mut Inner,
-        packets: Option<Vec<u8>>,
-    ) -> Result<(), Ending> {
-        let mut behind = self.split_front();
-        self.is_behind_file = false;
-        if let Some(packets) = packets {
-            self.backlog = packets;
-        }
-        inner.leg.state.past.remove(Past::ROLLED_BACK);
-        self.is_for_once = true;
-        let ended = inner.run(self).await;
-        self.is_for_once = false;
-        state.past |= inner.leg.state.past & Past::ROLLED_BACK;
-        behind.append(&mut self.backlog);
-        self.backlog = behind;
-        ended
-    }
+/// Leaves only the command in the backlog that it begins with. What stands behind it.
+fn split_front(io: &mut Io) -> Vec<u8> {
+    let backlog = &mut io.backlog;
+    let len = backlog.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
+    backlog.split_off(backlog.len().min(HEADER_LEN + len))
+}
 
-    /// Leaves only the command in the backlog that it begins with. What stands behind it.
-    fn split_front(&mut self) -> Vec<u8> {
-        let backlog = &mut self.backlog;
-        let len = backlog.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
-        backlog.split_off(backlog.len().min(HEADER_LEN + len))
+/// Lends the client to an inner session, which gets the command that the backlog begins with,
+/// or these packets in its place.
+pub(super) async fn lend(
+    io: &mut Io,
+    state: &mut SessionState,
+    inner: &mut Inner,
+    packets: Option<Vec<u8>>,
+) -> Result<(), Ending> {
+    let mut behind = split_front(io);
+    io.is_behind_file = false;
+    if let Some(packets) = packets {
+        io.backlog = packets;
     }
+    inner.leg.state.past.remove(Past::ROLLED_BACK);
+    io.is_for_once = true;
+    let ended = run_inner(io, inner).await;
+    io.is_for_once = false;
+    state.past |= inner.leg.state.past & Past::ROLLED_BACK;
+    behind.append(&mut io.backlog);
+    io.backlog = behind;
+    ended
 }
 
 impl Links {

@@ -1,5 +1,9 @@
 //! Where a statement goes: what the planner says of its text, with what is known of its tables.
 
+use crate::session::shards::definitions::learn_definitions;
+use crate::session::shards::last_id::learn_last_id;
+use crate::session::shards::last_id::learn_last_id_at_home;
+use crate::session::shards::stored::stopped_behind;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -50,170 +54,165 @@ const MATTERS_TO_SESSION: Effects = Effects::USER_VARIABLES
 /// What a statement does with variables of users.
 const VARIABLES: Effects = Effects::SETS_USER_VARIABLES.union(Effects::READS_USER_VARIABLES);
 
-impl Leg {
-    /// Where the statement of a command goes.
-    pub(super) async fn way_of(&mut self, entry: &BookEntry, command: &Command) -> Result<Way, Ending> {
-        let (text, what) = (&command.text, command.what);
-        if command.execution.is_none()
-            && let Some(place) = self.links.place_of_last(what, text)
-        {
-            return Ok(Way::At(place));
-        }
-        let settings = entry.worker.settings();
-        let Some(layout) = settings.shards.as_ref() else { return Ok(Way::Home) };
-        if what.effects.intersects(Effects::PREPARED) && prepares_table(text, layout) {
-            let error = ClientError::not_sharded(
-                "a statement that is prepared as text",
-                "its text is not planned; drivers' prepared statements are",
-            );
-            return Ok(Way::Refused(error));
-        }
-        let Some(charset) = self.state.charset.of_text(text) else {
-            let is_home = !names_table(text, layout);
-            return Ok(if is_home { Way::Home } else { Way::Refused(of_unknown_charset()) });
-        };
-        let Some(now) = read_settings(&entry.worker, &self.state, charset).await else {
-            return Ok(Way::Home);
-        };
-        let read = command.context.as_ref().map_or(now, |context| context.read);
-        if read.modes.charset != now.modes.charset && !text.is_ascii() {
-            // Its bytes are other characters now.
-            return Ok(Way::Refused(ClientError::NeedReprepare));
-        }
-        if command.asks_last_id() {
-            self.learn_last_id(entry).await?;
-        }
-        let defined = entry.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
-        entry.worker.shards.note_definitions(defined);
-        self.links.away.role.shards().planned_at = defined;
-        let holds = holds(entry, &self.state, read);
-        let known = if is_elsewhere(&self.state, command) {
-            None
-        } else {
-            entry.worker.shards.templates.borrow().find(layout, text, &command.parameters(), holds)
-        };
-        let way = match known {
-            Some(Found::One(branch)) => Way::One { branch, is_single: false },
-            Some(Found::Many(scattered)) => Way::Many(scattered),
-            None => self.way_anew(entry, command, read, layout).await?,
-        };
-        let what = match way {
-            // Its variables get what is read, and have the values of their line.
-            Way::Load(..) => StatementPlan { effects: what.effects.difference(VARIABLES), ..what },
-            _ => what,
-        };
-        Ok(match way {
-            Way::Home => way,
-            _ => self
-                .links
-                .refused_by_session(what)
-                .or_else(|| keeps_home(&self.state, &mut self.links))
-                .map_or(way, Way::Refused),
-        })
+/// Where the statement of a command goes.
+pub(super) async fn way_of(entry: &BookEntry, leg: &mut Leg, command: &Command) -> Result<Way, Ending> {
+    let (text, what) = (&command.text, command.what);
+    if command.execution.is_none()
+        && let Some(place) = leg.links.place_of_last(what, text)
+    {
+        return Ok(Way::At(place));
     }
+    let settings = entry.worker.settings();
+    let Some(layout) = settings.shards.as_ref() else { return Ok(Way::Home) };
+    if what.effects.intersects(Effects::PREPARED) && prepares_table(text, layout) {
+        let error = ClientError::not_sharded(
+            "a statement that is prepared as text",
+            "its text is not planned; drivers' prepared statements are",
+        );
+        return Ok(Way::Refused(error));
+    }
+    let Some(charset) = leg.state.charset.of_text(text) else {
+        let is_home = !names_table(text, layout);
+        return Ok(if is_home { Way::Home } else { Way::Refused(of_unknown_charset()) });
+    };
+    let Some(now) = read_settings(&entry.worker, &leg.state, charset).await else {
+        return Ok(Way::Home);
+    };
+    let read = command.context.as_ref().map_or(now, |context| context.read);
+    if read.modes.charset != now.modes.charset && !text.is_ascii() {
+        // Its bytes are other characters now.
+        return Ok(Way::Refused(ClientError::NeedReprepare));
+    }
+    if command.asks_last_id() {
+        learn_last_id(entry, leg).await?;
+    }
+    let defined = entry.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
+    entry.worker.shards.note_definitions(defined);
+    leg.links.away.role.shards().planned_at = defined;
+    let holds = holds(entry, &leg.state, read);
+    let known = if is_elsewhere(&leg.state, command) {
+        None
+    } else {
+        entry.worker.shards.templates.borrow().find(layout, text, &command.parameters(), holds)
+    };
+    let way = match known {
+        Some(Found::One(branch)) => Way::One { branch, is_single: false },
+        Some(Found::Many(scattered)) => Way::Many(scattered),
+        None => way_anew(entry, leg, command, read, layout).await?,
+    };
+    let what = match way {
+        // Its variables get what is read, and have the values of their line.
+        Way::Load(..) => StatementPlan { effects: what.effects.difference(VARIABLES), ..what },
+        _ => what,
+    };
+    Ok(match way {
+        Way::Home => way,
+        _ => refused_by_session(&leg.links, what)
+            .or_else(|| keeps_home(&leg.state, &mut leg.links))
+            .map_or(way, Way::Refused),
+    })
+}
 
-    /// The same for a statement that is read and planned.
-    async fn way_anew(
-        &mut self,
-        entry: &BookEntry,
-        command: &Command,
-        read: Settings,
-        layout: &Arc<Layout>,
-    ) -> Result<Way, Ending> {
-        let text = &command.text;
-        let mut tree = entry.worker.shards.take_tree();
-        let way = match tree.read(text, &read) {
-            Ok(_) => {
-                self.learn_definitions(entry, command, &tree, layout).await?;
-                if command.asks_last_id() && self.state.names_sharded(command, &tree, layout) {
-                    self.learn_last_id_at_home(entry).await?;
-                }
-                with_ids(entry, self, command, &tree, read, layout).await?
+/// The same for a statement that is read and planned.
+async fn way_anew(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    command: &Command,
+    read: Settings,
+    layout: &Arc<Layout>,
+) -> Result<Way, Ending> {
+    let text = &command.text;
+    let mut tree = entry.worker.shards.take_tree();
+    let way = match tree.read(text, &read) {
+        Ok(_) => {
+            learn_definitions(entry, leg, command, &tree, layout).await?;
+            if command.asks_last_id() && names_sharded(&leg.state, command, &tree, layout) {
+                learn_last_id_at_home(entry, leg).await?;
             }
-            Err(_) if !names_table(text, layout) => Way::Home,
-            Err(refusal) => Way::Refused(unread(text, refusal)),
-        };
-        let way = self.with_stored(entry, command, read, &tree, layout, way).await?;
-        let matters = command.what.several
-            || command.what.effects.intersects(MATTERS_TO_SESSION)
-            || is_elsewhere(&self.state, command);
-        if !matters && is_current(&entry.worker, layout) {
-            let kept = || kept(entry, &self.state, command, &tree, read, layout, &way);
-            entry.worker.shards.templates.borrow_mut().learn(text, holds(entry, &self.state, read), kept);
+            with_ids(entry, leg, command, &tree, read, layout).await?
         }
-        entry.worker.shards.put_tree(tree);
-        Ok(way)
+        Err(_) if !names_table(text, layout) => Way::Home,
+        Err(refusal) => Way::Refused(unread(text, refusal)),
+    };
+    let way = with_stored(entry, leg, command, read, &tree, layout, way).await?;
+    let matters = command.what.several
+        || command.what.effects.intersects(MATTERS_TO_SESSION)
+        || is_elsewhere(&leg.state, command);
+    if !matters && is_current(&entry.worker, layout) {
+        let kept = || kept(entry, &leg.state, command, &tree, read, layout, &way);
+        entry.worker.shards.templates.borrow_mut().learn(text, holds(entry, &leg.state, read), kept);
     }
+    entry.worker.shards.put_tree(tree);
+    Ok(way)
+}
 
-    /// The same way, if nothing behind the statement's names would see a part of a sharded table
-    /// only.
-    async fn with_stored(
-        &mut self,
-        entry: &BookEntry,
-        command: &Command,
-        read: Settings,
-        tree: &Tree,
-        layout: &Layout,
-        way: Way,
-    ) -> Result<Way, Ending> {
-        let schema = String::from_utf8_lossy(self.state.schema_of(command)).into_owned();
-        let tree = Some(tree).filter(|tree| tree.root().is_some());
-        let named =
-            Named { text: &command.text, what: command.what, modes: read.modes, schema: &schema, tree };
-        let stopped = self.stopped_behind(entry, &named, &way, layout).await?;
-        Ok(stopped.map_or(way, Way::Refused))
-    }
+/// The same way, if nothing behind the statement's names would see a part of a sharded table
+/// only.
+async fn with_stored(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    command: &Command,
+    read: Settings,
+    tree: &Tree,
+    layout: &Layout,
+    way: Way,
+) -> Result<Way, Ending> {
+    let schema = String::from_utf8_lossy(schema_of(&leg.state, command)).into_owned();
+    let tree = Some(tree).filter(|tree| tree.root().is_some());
+    let named = Named { text: &command.text, what: command.what, modes: read.modes, schema: &schema, tree };
+    let stopped = stopped_behind(entry, leg, &named, &way, layout).await?;
+    Ok(stopped.map_or(way, Way::Refused))
+}
 
-    /// A statement that tells what one with this text is, at the server that it is for; none if it
-    /// names no table of the layout.
-    pub(super) async fn sample_of(
-        &mut self,
-        entry: &BookEntry,
-        text: &[u8],
-        what: StatementPlan,
-    ) -> Result<Result<Option<(Branch, Context)>, ClientError>, Ending> {
-        let settings = entry.worker.settings();
-        let Some(layout) = settings.shards.as_ref() else { return Ok(Ok(None)) };
-        let Some(charset) = self.state.charset.of_text(text) else {
-            return Ok(if names_table(text, layout) { Err(of_unknown_charset()) } else { Ok(None) });
-        };
-        let Some(read) = read_settings(&entry.worker, &self.state, charset).await else {
-            return Ok(Ok(None));
-        };
-        let mut tree = entry.worker.shards.take_tree();
-        let schema = String::from_utf8_lossy(self.state.caller.schema()).into_owned();
-        let mut sample = match tree.read(text, &read) {
-            Ok(_) => {
-                let tables = entry.worker.shards.tables();
-                let request = Request {
-                    sql: text,
-                    tree: &tree,
-                    modes: read.modes,
-                    schema: &schema,
-                    layout,
-                    definitions: &*tables,
-                    parameters: &[],
-                    asked: Asked::default(),
-                };
-                let asker = Asker { home: self.state.account.hostgroup(), dialect: read.dialect };
-                let sample = planner::seen::sample(&request, asker);
-                sample.map_err(|refusal| refused(text, refusal))
-            }
-            Err(_) if !names_table(text, layout) => Ok(None),
-            Err(refusal) => Err(unread(text, refusal)),
-        };
-        if let Ok(None) = sample {
-            let tree = Some(&tree).filter(|tree| tree.root().is_some());
-            let named = Named { text, what, modes: read.modes, schema: &schema, tree };
-            if let Some(error) = self.stopped_behind(entry, &named, &Way::Home, layout).await? {
-                sample = Err(error);
-            }
+/// A statement that tells what one with this text is, at the server that it is for; none if it
+/// names no table of the layout.
+pub(super) async fn sample_of(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    text: &[u8],
+    what: StatementPlan,
+) -> Result<Result<Option<(Branch, Context)>, ClientError>, Ending> {
+    let settings = entry.worker.settings();
+    let Some(layout) = settings.shards.as_ref() else { return Ok(Ok(None)) };
+    let Some(charset) = leg.state.charset.of_text(text) else {
+        return Ok(if names_table(text, layout) { Err(of_unknown_charset()) } else { Ok(None) });
+    };
+    let Some(read) = read_settings(&entry.worker, &leg.state, charset).await else {
+        return Ok(Ok(None));
+    };
+    let mut tree = entry.worker.shards.take_tree();
+    let schema = String::from_utf8_lossy(leg.state.caller.schema()).into_owned();
+    let mut sample = match tree.read(text, &read) {
+        Ok(_) => {
+            let tables = entry.worker.shards.tables();
+            let request = Request {
+                sql: text,
+                tree: &tree,
+                modes: read.modes,
+                schema: &schema,
+                layout,
+                definitions: &*tables,
+                parameters: &[],
+                asked: Asked::default(),
+            };
+            let asker = Asker { home: leg.state.account.hostgroup(), dialect: read.dialect };
+            let sample = planner::seen::sample(&request, asker);
+            sample.map_err(|refusal| refused(text, refusal))
         }
-        entry.worker.shards.put_tree(tree);
-        let schema = self.state.caller.schema().into();
-        let context = Context { schema, read, settings: Rc::clone(self.state.shared_settings()) };
-        Ok(sample.map(|sample| sample.map(|branch| (branch, context))))
+        Err(_) if !names_table(text, layout) => Ok(None),
+        Err(refusal) => Err(unread(text, refusal)),
+    };
+    if let Ok(None) = sample {
+        let tree = Some(&tree).filter(|tree| tree.root().is_some());
+        let named = Named { text, what, modes: read.modes, schema: &schema, tree };
+        if let Some(error) = stopped_behind(entry, leg, &named, &Way::Home, layout).await? {
+            sample = Err(error);
+        }
     }
+    entry.worker.shards.put_tree(tree);
+    let schema = leg.state.caller.schema().into();
+    let context = Context { schema, read, settings: Rc::clone(leg.state.shared_settings()) };
+    Ok(sample.map(|sample| sample.map(|branch| (branch, context))))
 }
 
 /// Where a statement goes, whose rows get ids if they need any.
@@ -275,7 +274,7 @@ pub(super) fn with_request<T>(
     ids: &[u64],
     use_it: impl FnOnce(&Request<'_>, Asker) -> T,
 ) -> Option<T> {
-    let schema = std::str::from_utf8(state.schema_of(command)).ok()?;
+    let schema = std::str::from_utf8(schema_of(state, command)).ok()?;
     let parameters = command.parameters();
     let definitions = entry.worker.shards.tables();
     let request = Request {
@@ -347,7 +346,7 @@ fn planned(
 
 /// Whether a command is one of another schema than that of the session.
 fn is_elsewhere(state: &SessionState, command: &Command) -> bool {
-    state.schema_of(command) != state.caller.schema()
+    schema_of(state, command) != state.caller.schema()
 }
 
 /// What a comment asks for, and what the session has set, that decides where a statement goes.
@@ -355,8 +354,8 @@ fn asked_with<'t>(worker: &Worker, state: &SessionState, text: &'t [u8]) -> Aske
     Asked {
         ids: &[],
         names_all: false,
-        select_limit: state.select_limit(),
-        keeps_zero: state.has_mode(b"NO_AUTO_VALUE_ON_ZERO"),
+        select_limit: select_limit(state),
+        keeps_zero: has_mode(state, b"NO_AUTO_VALUE_ON_ZERO"),
         choice: usize::try_from(worker.dice.roll() >> 1).unwrap_or_default(),
         shard: shard_hint(text),
         last_insert_id: match state.last.results.last_id() {
@@ -366,71 +365,67 @@ fn asked_with<'t>(worker: &Worker, state: &SessionState, text: &'t [u8]) -> Aske
     }
 }
 
-impl Links {
-    /// Why a statement cannot run at a shard in the state that the session is in.
-    fn refused_by_session(&self, what: StatementPlan) -> Option<ClientError> {
-        let refused = |part: &str, reason: &str| Some(ClientError::not_sharded(part, reason));
-        if let Some((pin, _)) = self.lock() {
-            return refused(
-                "a statement at a shard",
-                &format!("the session is bound to its server: {}", pin.name()),
-            );
-        }
-        if what.several {
-            return refused("several statements in one text", "each may belong to another server");
-        }
-        if what.effects.intersects(Effects::SETS_USER_VARIABLES) {
-            return refused("a user variable that is set", "it would be set at one server only");
-        }
-        if what.effects.intersects(Effects::READS_USER_VARIABLES)
-            && self.has_pins(&[crate::state::Pin::UserVariable])
-        {
-            return refused("a user variable", "its value is known to the server that has set it only");
-        }
-        if what.effects.intersects(Effects::NAMED_LOCKS) {
-            return refused("a lock by name", "it would be taken at one server only");
-        }
-        None
+/// Why a statement cannot run at a shard in the state that the session is in.
+fn refused_by_session(links: &Links, what: StatementPlan) -> Option<ClientError> {
+    let refused = |part: &str, reason: &str| Some(ClientError::not_sharded(part, reason));
+    if let Some((pin, _)) = links.lock() {
+        return refused(
+            "a statement at a shard",
+            &format!("the session is bound to its server: {}", pin.name()),
+        );
     }
+    if what.several {
+        return refused("several statements in one text", "each may belong to another server");
+    }
+    if what.effects.intersects(Effects::SETS_USER_VARIABLES) {
+        return refused("a user variable that is set", "it would be set at one server only");
+    }
+    if what.effects.intersects(Effects::READS_USER_VARIABLES)
+        && links.has_pins(&[crate::state::Pin::UserVariable])
+    {
+        return refused("a user variable", "its value is known to the server that has set it only");
+    }
+    if what.effects.intersects(Effects::NAMED_LOCKS) {
+        return refused("a lock by name", "it would be taken at one server only");
+    }
+    None
 }
 
-impl SessionState {
-    /// Whether the session has set a mode.
-    fn has_mode(&self, mode: &[u8]) -> bool {
-        let has = |text: &[u8]| text.windows(mode.len()).any(|part| part.eq_ignore_ascii_case(mode));
-        self.settings().any(|(key, text)| key.starts_with("sql_mode") && has(text))
-    }
+/// Whether the session has set a mode.
+fn has_mode(state: &SessionState, mode: &[u8]) -> bool {
+    let has = |text: &[u8]| text.windows(mode.len()).any(|part| part.eq_ignore_ascii_case(mode));
+    state.settings().any(|(key, text)| key.starts_with("sql_mode") && has(text))
+}
 
-    /// The same for servers that read texts like this.
-    pub(super) fn read_settings_for(&self, dialect: Dialect, charset: Charset) -> Settings {
-        let reading = self.reading();
-        let modes = Modes {
-            ansi_quotes: self.has_mode(b"ANSI"),
-            no_backslash_escapes: reading.no_backslash_escapes,
-            charset,
-        };
-        let (pipes_as_concat, high_not_precedence) =
-            (self.has_mode(b"PIPES_AS_CONCAT") || modes.ansi_quotes, self.has_mode(b"HIGH_NOT_PRECEDENCE"));
-        Settings { modes, dialect, pipes_as_concat, high_not_precedence }
-    }
+/// The same for servers that read texts like this.
+pub(super) fn read_settings_for(state: &SessionState, dialect: Dialect, charset: Charset) -> Settings {
+    let reading = state.reading();
+    let modes = Modes {
+        ansi_quotes: has_mode(state, b"ANSI"),
+        no_backslash_escapes: reading.no_backslash_escapes,
+        charset,
+    };
+    let (pipes_as_concat, high_not_precedence) =
+        (has_mode(state, b"PIPES_AS_CONCAT") || modes.ansi_quotes, has_mode(state, b"HIGH_NOT_PRECEDENCE"));
+    Settings { modes, dialect, pipes_as_concat, high_not_precedence }
+}
 
-    /// `sql_select_limit`, if it is not the largest number.
-    pub(super) fn select_limit(&self) -> Option<u64> {
-        let limit = self.settings().find(|(key, _)| *key == "sql_select_limit");
-        limit.and_then(|(_, text)| number_of(text)).filter(|limit| *limit < u64::MAX)
-    }
+/// `sql_select_limit`, if it is not the largest number.
+pub(super) fn select_limit(state: &SessionState) -> Option<u64> {
+    let limit = state.settings().find(|(key, _)| *key == "sql_select_limit");
+    limit.and_then(|(_, text)| number_of(text)).filter(|limit| *limit < u64::MAX)
+}
 
-    /// Whether a statement names a sharded table.
-    fn names_sharded(&self, command: &Command, tree: &Tree, layout: &Layout) -> bool {
-        let current = String::from_utf8_lossy(self.schema_of(command));
-        let named = planner::plan::tables(tree, &command.text, &current);
-        named.iter().any(|(schema, table)| layout.table(schema, table).is_some())
-    }
+/// Whether a statement names a sharded table.
+fn names_sharded(state: &SessionState, command: &Command, tree: &Tree, layout: &Layout) -> bool {
+    let current = String::from_utf8_lossy(schema_of(state, command));
+    let named = planner::plan::tables(tree, &command.text, &current);
+    named.iter().any(|(schema, table)| layout.table(schema, table).is_some())
+}
 
-    /// The schema in which the names of a command are looked up.
-    pub(super) fn schema_of<'t>(&'t self, command: &'t Command) -> &'t [u8] {
-        command.context.as_ref().map_or(self.caller.schema(), |context| &context.schema)
-    }
+/// The schema in which the names of a command are looked up.
+pub(super) fn schema_of<'t>(state: &'t SessionState, command: &'t Command) -> &'t [u8] {
+    command.context.as_ref().map_or(state.caller.schema(), |context| &context.schema)
 }
 
 impl Links {

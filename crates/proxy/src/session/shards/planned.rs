@@ -1,5 +1,9 @@
 //! Having a command run where its plan says.
 
+use crate::session::shards::last_id::learn_last_id;
+use crate::session::shards::lost::leave_old_layout;
+use crate::session::shards::plan::way_of;
+use crate::session::shards::transaction::leave_transaction;
 use runtime::scattered::Scattered;
 
 use crate::ending::Ending;
@@ -40,11 +44,11 @@ async fn run_planned(
     leg: &mut Leg,
     command: &mut Command,
 ) -> Result<Done, Ending> {
-    if leg.leave_old_layout(entry).await? {
+    if leave_old_layout(entry, leg).await? {
         // There the client hears that its transaction is over.
         return Ok(Done::Home);
     }
-    let way = leg.way_of(entry, command).await?;
+    let way = way_of(entry, leg, command).await?;
     if way.enters_shards() {
         // They do not come into a transaction that an error has ended at home.
         was_rolled_back(entry, leg).await?;
@@ -53,7 +57,7 @@ async fn run_planned(
         }
     }
     match way {
-        Way::Home => leg.run_at_home(entry, command).await,
+        Way::Home => run_at_home(entry, leg, command).await,
         Way::At(place) => run_where(entry, io, leg, place, command).await,
         Way::One { branch, is_single }
             if branch.text.is_none()
@@ -84,22 +88,20 @@ async fn run_planned(
     }
 }
 
-impl Leg {
-    /// The command in the backlog runs at home: what shards and the next statements are to know of
-    /// it.
-    pub(super) async fn run_at_home(&mut self, entry: &BookEntry, command: &Command) -> Result<Done, Ending> {
-        if command.needs_last_id() {
-            self.learn_last_id(entry).await?;
-        }
-        if let Some(error) = self.leave_transaction(entry, command).await? {
-            return Ok(Done::Answered(error));
-        }
-        if command.writes() {
-            if let Err(error) = may_write(&entry.worker, &self.state, &mut self.links, Place::Home) {
-                return Ok(Done::Refused(error));
-            }
-            note_written_at_home(&self.state, &mut self.links);
-        }
-        Ok(Done::Home)
+/// The command in the backlog runs at home: what shards and the next statements are to know of
+/// it.
+pub(super) async fn run_at_home(entry: &BookEntry, leg: &mut Leg, command: &Command) -> Result<Done, Ending> {
+    if command.needs_last_id() {
+        learn_last_id(entry, leg).await?;
     }
+    if let Some(error) = leave_transaction(entry, leg, command).await? {
+        return Ok(Done::Answered(error));
+    }
+    if command.writes() {
+        if let Err(error) = may_write(&entry.worker, &leg.state, &mut leg.links, Place::Home) {
+            return Ok(Done::Refused(error));
+        }
+        note_written_at_home(&leg.state, &mut leg.links);
+    }
+    Ok(Done::Home)
 }

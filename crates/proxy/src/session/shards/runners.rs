@@ -1,5 +1,7 @@
 //! Inner sessions that run the branches of one command.
 
+use crate::session::shards::inner::ask;
+use crate::session::shards::inner::run_inner;
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -158,7 +160,7 @@ impl Runners {
         }
         let is_kept = is_kept && refused.is_none();
         let Some(text) = self.unit.end(is_kept) else { return Ok(refused) };
-        let replies = join(open.iter_mut().map(|runner| runner.inner.ask(text))).await;
+        let replies = join(open.iter_mut().map(|runner| ask(&mut runner.inner, text))).await;
         let mut parts = Vec::with_capacity(open.len());
         for (runner, reply) in open.iter().zip(replies) {
             let place = Place::Shard(runner.inner.hostgroup);
@@ -199,7 +201,7 @@ impl Runner {
     pub(super) async fn open(&mut self) -> Result<Result<(), Vec<u8>>, Ending> {
         let (opening, inner) = (&mut self.opening, &mut self.inner);
         if let Some(begin) = opening.unit.begin().filter(|_| !opening.is_done) {
-            if let Some(error) = error_of(&inner.ask(begin).await?) {
+            if let Some(error) = error_of(&ask(inner, begin).await?) {
                 return Ok(Err(error));
             }
             opening.is_done = true;
@@ -268,7 +270,7 @@ impl Runner {
             let inner = &mut self.inner;
             let mut was_open = inner.is_in_transaction();
             for (number, mut io) in queue.by_ref() {
-                if let Err(ending) = inner.run(&mut io).await {
+                if let Err(ending) = run_inner(&mut io, inner).await {
                     if let Some(packets) = ending.packets() {
                         // Who has left does not hear it.
                         let _ = io.client.write_all(packets).await;
@@ -277,7 +279,7 @@ impl Runner {
                     break;
                 }
                 if inner.leg.links.has_warnings() {
-                    let Ok(reply) = inner.ask(QUESTION).await else {
+                    let Ok(reply) = ask(inner, QUESTION).await else {
                         self.is_over = true;
                         break;
                     };

@@ -1,6 +1,7 @@
 //! Where a prepared statement is prepared at shards: for each text of a branch, in each leg that
 //! executes it.
 
+use crate::session::shards::inner::ask_packet;
 use planner::plan::Branch;
 use runtime::worker::Worker;
 use wire::command::Kind;
@@ -29,7 +30,7 @@ pub(super) async fn close_sites(leg: &mut Leg, command: &Command, branches: &[Br
 
 pub(super) async fn close_site(leg: &mut Leg, site: &Site) -> Result<(), Ending> {
     let Some(mut inner) = take_inner_of(leg, site.inner) else { return Ok(()) };
-    inner.ask_packet(closing(site.id)).await?;
+    ask_packet(&mut inner, closing(site.id)).await?;
     leg.links.put_inner(inner);
     Ok(())
 }
@@ -50,7 +51,7 @@ pub(super) async fn packets_for(
     let known = |statement: &mut Statement| statement.take_stale(inner.serial, modes);
     let stale = leg.links.away.role.shards().statements.get(id).map(known);
     for site in stale.into_iter().flatten() {
-        inner.ask_packet(closing(site.id)).await?;
+        ask_packet(inner, closing(site.id)).await?;
     }
     let known = |statement: &mut Statement| statement.site(inner.serial, text);
     let known_as = if let Some(known_as) = leg.links.away.role.shards().statements.get(id).and_then(known) {
@@ -75,7 +76,7 @@ pub(super) async fn packets_for(
     };
     for mut part in statement.parts.clone() {
         renumber(&mut part, known_as);
-        inner.ask_packet(frame::command(&part)).await?;
+        ask_packet(inner, frame::command(&part)).await?;
     }
     Ok(Ok(packets))
 }
@@ -87,5 +88,5 @@ fn closing(id: u32) -> Vec<u8> {
 
 /// Has an inner session prepare a statement. The reply, as packets.
 pub(super) async fn prepare(inner: &mut Inner, text: &[u8]) -> Result<Vec<u8>, Ending> {
-    inner.ask_packet(frame::command(&[&[Kind::StmtPrepare as u8], text].concat())).await
+    ask_packet(inner, frame::command(&[&[Kind::StmtPrepare as u8], text].concat())).await
 }

@@ -1,6 +1,7 @@
 //! Stored code beside sharded tables: servers are asked what is behind the names of a statement,
 //! and what would see a part of a sharded table only does not run.
 
+use crate::session::shards::definitions::ask_at;
 use std::collections::BTreeSet;
 
 use planner::plan::Branch;
@@ -55,134 +56,129 @@ pub(super) struct Named<'a> {
     pub(super) tree: Option<&'a Tree>,
 }
 
-impl Leg {
-    /// Why a statement does not go this way, for what is behind its names.
-    pub(super) async fn stopped_behind(
-        &mut self,
-        entry: &BookEntry,
-        named: &Named<'_>,
-        way: &Way,
-        layout: &Layout,
-    ) -> Result<Option<ClientError>, Ending> {
-        if shard_hint(named.text).is_some() {
-            // The client says which rows it means.
-            return Ok(None);
-        }
-        let at_shards =
-            |branches: &[Branch]| branches.iter().map(|branch| branch.hostgroup).collect::<BTreeSet<_>>();
-        let (hostgroups, is_home) = match way {
-            Way::Home => (BTreeSet::new(), true),
-            Way::One { branch, .. } => (BTreeSet::from([branch.hostgroup]), false),
-            Way::Many(scattered) => (at_shards(&scattered.branches), false),
-            Way::Load(load, _) => (at_shards(&load.branches), false),
-            Way::Limited(limited, _) => (limited.hostgroups(), false),
-            Way::At(_) | Way::NeedsIds(_) | Way::Refused(_) => return Ok(None),
-        };
-        if let Some(wrong) = named.wrong(layout) {
-            return Ok(Some(ClientError::not_sharded("a statement", &wrong.to_string())));
-        }
-        let all = named.objects(layout, is_home);
-        if all.is_empty() {
-            return Ok(None);
-        }
-        let hostgroups = if is_home {
-            BTreeSet::from([home_of(entry, &self.state, &self.links, named.text)])
-        } else {
-            hostgroups
-        };
-        for hostgroup in hostgroups {
-            if let Some(error) = self.wrong_behind(entry, all.clone(), hostgroup, layout).await? {
-                return Ok(Some(error));
-            }
-        }
-        Ok(None)
+/// Why a statement does not go this way, for what is behind its names.
+pub(super) async fn stopped_behind(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    named: &Named<'_>,
+    way: &Way,
+    layout: &Layout,
+) -> Result<Option<ClientError>, Ending> {
+    if shard_hint(named.text).is_some() {
+        // The client says which rows it means.
+        return Ok(None);
     }
-
-    /// Why a statement is not executed at home that may have been prepared before something was
-    /// defined anew.
-    pub(super) async fn stopped_since(
-        &mut self,
-        entry: &BookEntry,
-        text: &[u8],
-        what: StatementPlan,
-    ) -> Result<Option<ClientError>, Ending> {
-        let (settings, version) = (entry.worker.settings(), entry.worker.shared.definitions.version());
-        let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
-        if self.links.away.role.shards().prepared_at.is_none_or(|before| before == version) {
-            return Ok(None);
-        }
-        let schema = String::from_utf8_lossy(self.state.caller.schema()).into_owned();
-        let modes =
-            Modes { no_backslash_escapes: self.state.reading().no_backslash_escapes, ..Modes::default() };
-        let named = Named { text, what, modes, schema: &schema, tree: None };
-        self.stopped_behind(entry, &named, &Way::Home, layout).await
+    let at_shards =
+        |branches: &[Branch]| branches.iter().map(|branch| branch.hostgroup).collect::<BTreeSet<_>>();
+    let (hostgroups, is_home) = match way {
+        Way::Home => (BTreeSet::new(), true),
+        Way::One { branch, .. } => (BTreeSet::from([branch.hostgroup]), false),
+        Way::Many(scattered) => (at_shards(&scattered.branches), false),
+        Way::Load(load, _) => (at_shards(&load.branches), false),
+        Way::Limited(limited, _) => (limited.hostgroups(), false),
+        Way::At(_) | Way::NeedsIds(_) | Way::Refused(_) => return Ok(None),
+    };
+    if let Some(wrong) = named.wrong(layout) {
+        return Ok(Some(ClientError::not_sharded("a statement", &wrong.to_string())));
     }
+    let all = named.objects(layout, is_home);
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let hostgroups = if is_home {
+        BTreeSet::from([home_of(entry, &leg.state, &leg.links, named.text)])
+    } else {
+        hostgroups
+    };
+    for hostgroup in hostgroups {
+        if let Some(error) = wrong_behind(entry, leg, all.clone(), hostgroup, layout).await? {
+            return Ok(Some(error));
+        }
+    }
+    Ok(None)
 }
 
-impl Leg {
-    /// What is wrong with these objects at a hostgroup, and with what they use.
-    async fn wrong_behind(
-        &mut self,
-        entry: &BookEntry,
-        all: Vec<Object>,
-        hostgroup: u32,
-        layout: &Layout,
-    ) -> Result<Option<ClientError>, Ending> {
-        let mut at = 0;
-        let mut all: Vec<_> = all.into_iter().map(|object| Used { object, is_certain: false }).collect();
-        while let Some(Used { object, is_certain }) = all.get(at).cloned() {
-            let found = match self.found_behind(entry, &object, hostgroup, layout).await? {
-                Ok(found) => found,
-                Err(error) => return Ok(Some(error)),
-            };
-            let is_hidden = is_certain && !found.is_there && !is_native(&object);
-            if let Some(wrong) = found.wrong.or(is_hidden.then_some(Wrong::Hidden)) {
-                return Ok(Some(stopped(&object, &wrong)));
-            }
-            for used in found.uses {
-                if !all.contains(&used) {
-                    all.push(used);
-                }
-            }
-            at += 1;
-            if all.len() > STORED_BEHIND_MAX {
-                let why = format!("more than {STORED_BEHIND_MAX} tables and routines are behind its names");
-                return Ok(Some(ClientError::not_sharded("a statement", &why)));
-            }
-        }
-        Ok(None)
+/// Why a statement is not executed at home that may have been prepared before something was
+/// defined anew.
+pub(super) async fn stopped_since(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    text: &[u8],
+    what: StatementPlan,
+) -> Result<Option<ClientError>, Ending> {
+    let (settings, version) = (entry.worker.settings(), entry.worker.shared.definitions.version());
+    let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
+    if leg.links.away.role.shards().prepared_at.is_none_or(|before| before == version) {
+        return Ok(None);
     }
+    let schema = String::from_utf8_lossy(leg.state.caller.schema()).into_owned();
+    let modes = Modes { no_backslash_escapes: leg.state.reading().no_backslash_escapes, ..Modes::default() };
+    let named = Named { text, what, modes, schema: &schema, tree: None };
+    stopped_behind(entry, leg, &named, &Way::Home, layout).await
+}
 
-    /// What a hostgroup has by the name of an object.
-    async fn found_behind(
-        &mut self,
-        entry: &BookEntry,
-        object: &Object,
-        hostgroup: u32,
-        layout: &Layout,
-    ) -> Result<Result<Found, ClientError>, Ending> {
-        let version = entry.worker.shared.definitions.version();
-        let stored = &entry.worker.shards.stored;
-        stored.refresh(version);
-        let key = (self.state.caller.user().into(), hostgroup, object.clone());
-        if let Some(found) = stored.get(&key, entry.worker.shared.uptime()) {
-            return Ok(Ok(found));
+/// What is wrong with these objects at a hostgroup, and with what they use.
+async fn wrong_behind(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    all: Vec<Object>,
+    hostgroup: u32,
+    layout: &Layout,
+) -> Result<Option<ClientError>, Ending> {
+    let mut at = 0;
+    let mut all: Vec<_> = all.into_iter().map(|object| Used { object, is_certain: false }).collect();
+    while let Some(Used { object, is_certain }) = all.get(at).cloned() {
+        let found = match found_behind(entry, leg, &object, hostgroup, layout).await? {
+            Ok(found) => found,
+            Err(error) => return Ok(Some(error)),
+        };
+        let is_hidden = is_certain && !found.is_there && !is_native(&object);
+        if let Some(wrong) = found.wrong.or(is_hidden.then_some(Wrong::Hidden)) {
+            return Ok(Some(stopped(&object, &wrong)));
         }
-        let reply = self.ask_at(entry, hostgroup, object.question().as_bytes()).await?;
-        let part = || format!("a statement with '{}'", object.name());
-        if error_of(&reply).is_some() {
-            let why = format!("hostgroup {hostgroup} does not tell whether it is stored code");
-            return Ok(Err(ClientError::not_sharded(&part(), &why)));
-        }
-        let found = cells(&reply).ok_or(Unreadable).and_then(|rows| Found::of(layout, &rows));
-        match found {
-            Ok(found) => {
-                let now = entry.worker.shared.uptime();
-                entry.worker.shards.stored.learn(key, &found, (now, version));
-                Ok(Ok(found))
+        for used in found.uses {
+            if !all.contains(&used) {
+                all.push(used);
             }
-            Err(why) => Ok(Err(ClientError::not_sharded(&part(), &why.to_string()))),
         }
+        at += 1;
+        if all.len() > STORED_BEHIND_MAX {
+            let why = format!("more than {STORED_BEHIND_MAX} tables and routines are behind its names");
+            return Ok(Some(ClientError::not_sharded("a statement", &why)));
+        }
+    }
+    Ok(None)
+}
+
+/// What a hostgroup has by the name of an object.
+async fn found_behind(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    object: &Object,
+    hostgroup: u32,
+    layout: &Layout,
+) -> Result<Result<Found, ClientError>, Ending> {
+    let version = entry.worker.shared.definitions.version();
+    let stored = &entry.worker.shards.stored;
+    stored.refresh(version);
+    let key = (leg.state.caller.user().into(), hostgroup, object.clone());
+    if let Some(found) = stored.get(&key, entry.worker.shared.uptime()) {
+        return Ok(Ok(found));
+    }
+    let reply = ask_at(entry, leg, hostgroup, object.question().as_bytes()).await?;
+    let part = || format!("a statement with '{}'", object.name());
+    if error_of(&reply).is_some() {
+        let why = format!("hostgroup {hostgroup} does not tell whether it is stored code");
+        return Ok(Err(ClientError::not_sharded(&part(), &why)));
+    }
+    let found = cells(&reply).ok_or(Unreadable).and_then(|rows| Found::of(layout, &rows));
+    match found {
+        Ok(found) => {
+            let now = entry.worker.shared.uptime();
+            entry.worker.shards.stored.learn(key, &found, (now, version));
+            Ok(Ok(found))
+        }
+        Err(why) => Ok(Err(ClientError::not_sharded(&part(), &why.to_string()))),
     }
 }
 

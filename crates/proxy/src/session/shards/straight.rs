@@ -1,6 +1,8 @@
 //! Queries whose shard a template names: they take the phases of a session without shards, at that
 //! shard. Nothing is copied and nothing is allocated for them.
 
+use crate::session::shards::inner::cx_of;
+use crate::session::shards::plan::read_settings_for;
 use std::sync::atomic::Ordering;
 use std::task::Context;
 
@@ -39,7 +41,7 @@ pub(in crate::session) fn begin_at_shard(
     }
     let mut inner = take_inner(entry, leg, hostgroup);
     (io.is_behind_file, io.is_for_once) = (false, true);
-    let phase = inner.cx(io).begin(cx, input);
+    let phase = cx_of(io, &mut inner).begin(cx, input);
     leg.links.away.role.shards().runs = Some(inner);
     phase.map(Some)
 }
@@ -65,7 +67,7 @@ fn known_shard(entry: &BookEntry, leg: &mut Leg, command: Command<'_>, input: &[
     }
     let catalog = &entry.worker.shards;
     let charset = leg.state.charset.of_text(command.payload())?;
-    let read = leg.state.read_settings_for(catalog.dialect()?, charset);
+    let read = read_settings_for(&leg.state, catalog.dialect()?, charset);
     let (settings, shared) = (entry.worker.settings(), &entry.worker.shared);
     let layout = settings.shards.as_ref()?;
     catalog.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));

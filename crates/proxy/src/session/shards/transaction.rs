@@ -7,6 +7,11 @@
 //! several are allowed. Home is asked about savepoints first: a name that it does not know is an
 //! error of the statement alone.
 
+use crate::session::shards::inner::ask;
+use crate::session::shards::inner::ask_beside;
+use crate::session::shards::inner::ask_here;
+use crate::session::shards::inner::follow;
+use crate::session::shards::lost::lose_transaction;
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -63,218 +68,212 @@ pub(super) const fn is_about_transaction(what: StatementPlan) -> bool {
             ))
 }
 
-impl Leg {
-    /// The command in the backlog is about the transaction: shards in it hear it, then it runs at
-    /// home if that is in it.
-    pub(super) async fn change_transaction(
-        &mut self,
-        entry: &BookEntry,
-        what: StatementPlan,
-        text: &[u8],
-    ) -> Result<Done, Ending> {
-        match what.kind {
-            StatementKind::Commit => match self.commit_with(entry, text, true).await? {
-                Ok(None) => {}
-                Ok(Some(reply)) => {
-                    self.links.away.role.shards().last = Place::Home;
-                    return Ok(Done::Told(reply));
-                }
-                Err(error) => return Ok(Done::Answered(error)),
-            },
-            StatementKind::Rollback => {
-                let is_at_shards = self.links.away.role.has_transaction();
-                roll_back_at_shards(entry, &self.state, &mut self.links).await?;
-                let is_plain = bracket(text) == Some(Bracket::End);
-                if is_at_shards && is_plain && !self.state.begins_later() {
-                    return self.roll_back_home(entry, text).await;
-                }
+/// The command in the backlog is about the transaction: shards in it hear it, then it runs at
+/// home if that is in it.
+pub(super) async fn change_transaction(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    what: StatementPlan,
+    text: &[u8],
+) -> Result<Done, Ending> {
+    match what.kind {
+        StatementKind::Commit => match commit_with(entry, leg, text, true).await? {
+            Ok(None) => {}
+            Ok(Some(reply)) => {
+                leg.links.away.role.shards().last = Place::Home;
+                return Ok(Done::Told(reply));
             }
-            begins if begins.begins() => {
-                if let Err(error) = self.commit_everywhere(entry).await? {
-                    return Ok(Done::Answered(error));
-                }
-                let is_special = self.links.has_pins(&[Pin::NextTransaction]);
-                let transaction = &mut self.links.away.role.shards().transaction;
-                (transaction.beginning, transaction.is_special) = (Some(text.into()), is_special);
-                if !is_special && may_begin_later(entry, &self.state, &self.links, text) {
-                    self.links.away.role.shards().last = Place::Home;
-                    return Ok(Done::Answered(begin_later(&mut self.state)));
-                }
+            Err(error) => return Ok(Done::Answered(error)),
+        },
+        StatementKind::Rollback => {
+            let is_at_shards = leg.links.away.role.has_transaction();
+            roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
+            let is_plain = bracket(text) == Some(Bracket::End);
+            if is_at_shards && is_plain && !leg.state.begins_later() {
+                return roll_back_home(entry, leg, text).await;
             }
-            divides => return self.divide_transaction(entry, divides, text).await,
         }
-        if self.state.begins_later() && bracket(text) == Some(Bracket::End) {
-            self.links.away.role.shards().last = Place::Home;
-            return Ok(Done::Answered(end_unbegun(&mut self.state)));
-        }
-        Ok(Done::Home)
-    }
-
-    /// The command in the backlog sets, leaves or releases a savepoint. A name that home does not
-    /// know changes nothing.
-    async fn divide_transaction(
-        &mut self,
-        entry: &BookEntry,
-        divides: StatementKind,
-        text: &[u8],
-    ) -> Result<Done, Ending> {
-        let savepoints = &self.links.away.role.shards().transaction.savepoints;
-        if divides == StatementKind::Savepoint && savepoints.is_full() {
-            let error =
-                ClientError::not_sharded("a savepoint more", "the transaction has all that it may have");
-            return Ok(Done::Refused(error));
-        }
-        let reply = self.ask(entry, text).await?;
-        if error_of(&reply).is_none() {
-            self.links.away.role.shards().transaction.savepoints.note(divides, text);
-            let parts = say_at_shards(entry, &self.state, &mut self.links, text).await?;
-            if let Some(error) = parts.into_iter().find_map(|part| part.refusal) {
-                self.lose_transaction(entry, ClientError::PartFailed).await?;
+        begins if begins.begins() => {
+            if let Err(error) = commit_everywhere(entry, leg).await? {
                 return Ok(Done::Answered(error));
             }
+            let is_special = leg.links.has_pins(&[Pin::NextTransaction]);
+            let transaction = &mut leg.links.away.role.shards().transaction;
+            (transaction.beginning, transaction.is_special) = (Some(text.into()), is_special);
+            if !is_special && may_begin_later(entry, &leg.state, &leg.links, text) {
+                leg.links.away.role.shards().last = Place::Home;
+                return Ok(Done::Answered(begin_later(&mut leg.state)));
+            }
         }
-        self.links.away.role.shards().last = Place::Home;
-        Ok(Done::Told(reply))
+        divides => return divide_transaction(entry, leg, divides, text).await,
+    }
+    if leg.state.begins_later() && bracket(text) == Some(Bracket::End) {
+        leg.links.away.role.shards().last = Place::Home;
+        return Ok(Done::Answered(end_unbegun(&mut leg.state)));
+    }
+    Ok(Done::Home)
+}
+
+/// The command in the backlog sets, leaves or releases a savepoint. A name that home does not
+/// know changes nothing.
+async fn divide_transaction(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    divides: StatementKind,
+    text: &[u8],
+) -> Result<Done, Ending> {
+    let savepoints = &leg.links.away.role.shards().transaction.savepoints;
+    if divides == StatementKind::Savepoint && savepoints.is_full() {
+        let error = ClientError::not_sharded("a savepoint more", "the transaction has all that it may have");
+        return Ok(Done::Refused(error));
+    }
+    let reply = ask_here(entry, leg, text).await?;
+    if error_of(&reply).is_none() {
+        leg.links.away.role.shards().transaction.savepoints.note(divides, text);
+        let parts = say_at_shards(entry, &leg.state, &mut leg.links, text).await?;
+        if let Some(error) = parts.into_iter().find_map(|part| part.refusal) {
+            lose_transaction(entry, leg, ClientError::PartFailed).await?;
+            return Ok(Done::Answered(error));
+        }
+    }
+    leg.links.away.role.shards().last = Place::Home;
+    Ok(Done::Told(reply))
+}
+
+/// Commits at all shards that are in the transaction. Home, if that is in it or the statement
+/// `is_clients`, commits behind shards that have changed something, by this statement, whose
+/// reply is returned. The payload of the error if not all that was changed lasts: then the
+/// transaction is over everywhere.
+async fn commit_with(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    text: &[u8],
+    is_clients: bool,
+) -> Result<Result<Option<Vec<u8>>, Vec<u8>>, Ending> {
+    let wrote_at_home = leg.links.away.role.shards().transaction.wrote_at_home;
+    let mut parts = end_at_shards(entry, &leg.state, &mut leg.links, b"COMMIT").await?;
+    let mut reply = None;
+    let place = committed::Place::Home;
+    let is_in = leg.state.in_transaction();
+    match verdict(&parts) {
+        _ if leg.state.begins_later() || !is_in && !is_clients => {}
+        Verdict::Committed if parts.iter().any(|part| part.wrote) => {
+            let mut said = ask_here(entry, leg, text).await?;
+            let refusal = error_of(&said);
+            if refusal.is_some() && !wrote_at_home {
+                said = pass_over_home(entry, leg).await?;
+            }
+            parts.push(Part { place, wrote: wrote_at_home, refusal });
+            reply = Some(said);
+        }
+        // Home is rolled back, too.
+        Verdict::Refused(_) | Verdict::InPart(_) if is_in => {
+            parts.push(Part { place, wrote: wrote_at_home, refusal: Some(ROLLED_BACK.to_vec()) });
+        }
+        _ => {}
+    }
+    let error = match verdict(&parts) {
+        Verdict::Committed => None,
+        Verdict::Refused(error) => Some(error),
+        Verdict::InPart(error) => {
+            tracing::warn!(%error, "a transaction over several servers has committed in part");
+            Some(payload_of(&leg.state, &error))
+        }
+    };
+    leg.links.away.role.shards().inner.iter_mut().for_each(|inner| inner.wrote = false);
+    match error {
+        None => Ok(Ok(reply)),
+        Some(error) => {
+            roll_back_everywhere(entry, leg).await?;
+            Ok(Err(error))
+        }
     }
 }
 
-impl Leg {
-    /// Commits at all shards that are in the transaction. Home, if that is in it or the statement
-    /// `is_clients`, commits behind shards that have changed something, by this statement, whose
-    /// reply is returned. The payload of the error if not all that was changed lasts: then the
-    /// transaction is over everywhere.
-    async fn commit_with(
-        &mut self,
-        entry: &BookEntry,
-        text: &[u8],
-        is_clients: bool,
-    ) -> Result<Result<Option<Vec<u8>>, Vec<u8>>, Ending> {
-        let wrote_at_home = self.links.away.role.shards().transaction.wrote_at_home;
-        let mut parts = end_at_shards(entry, &self.state, &mut self.links, b"COMMIT").await?;
-        let mut reply = None;
-        let place = committed::Place::Home;
-        let is_in = self.state.in_transaction();
-        match verdict(&parts) {
-            _ if self.state.begins_later() || !is_in && !is_clients => {}
-            Verdict::Committed if parts.iter().any(|part| part.wrote) => {
-                let mut said = self.ask(entry, text).await?;
-                let refusal = error_of(&said);
-                if refusal.is_some() && !wrote_at_home {
-                    said = self.pass_over_home(entry).await?;
-                }
-                parts.push(Part { place, wrote: wrote_at_home, refusal });
-                reply = Some(said);
-            }
-            // Home is rolled back, too.
-            Verdict::Refused(_) | Verdict::InPart(_) if is_in => {
-                parts.push(Part { place, wrote: wrote_at_home, refusal: Some(ROLLED_BACK.to_vec()) });
-            }
-            _ => {}
-        }
-        let error = match verdict(&parts) {
-            Verdict::Committed => None,
-            Verdict::Refused(error) => Some(error),
-            Verdict::InPart(error) => {
-                tracing::warn!(%error, "a transaction over several servers has committed in part");
-                Some(payload_of(&self.state, &error))
-            }
-        };
-        self.links.away.role.shards().inner.iter_mut().for_each(|inner| inner.wrote = false);
-        match error {
-            None => Ok(Ok(reply)),
-            Some(error) => {
-                self.roll_back_everywhere(entry).await?;
-                Ok(Err(error))
-            }
-        }
-    }
+/// Home has refused the end of a transaction to which it has nothing to add: the transaction is
+/// over there, too, and has ended as the statement says. So says the reply.
+async fn pass_over_home(entry: &BookEntry, leg: &mut Leg) -> Result<Vec<u8>, Ending> {
+    roll_back_everywhere(entry, leg).await?;
+    leg.state.past.remove(Past::ROLLED_BACK);
+    let mut packet = Vec::new();
+    put_message(&mut packet, 1, &ok(leg.state.identity.capabilities, leg.state.status));
+    Ok(packet)
+}
 
-    /// Home has refused the end of a transaction to which it has nothing to add: the transaction is
-    /// over there, too, and has ended as the statement says. So says the reply.
-    async fn pass_over_home(&mut self, entry: &BookEntry) -> Result<Vec<u8>, Ending> {
-        self.roll_back_everywhere(entry).await?;
-        self.state.past.remove(Past::ROLLED_BACK);
-        let mut packet = Vec::new();
-        put_message(&mut packet, 1, &ok(self.state.identity.capabilities, self.state.status));
-        Ok(packet)
+/// Rolls home back by this statement, behind shards. What they had is gone: home does not keep
+/// its part, even if the statement is interrupted there.
+async fn roll_back_home(entry: &BookEntry, leg: &mut Leg, text: &[u8]) -> Result<Done, Ending> {
+    let mut said = ask_here(entry, leg, text).await?;
+    if error_of(&said).is_some_and(|error| is_undone(&error)) {
+        said = pass_over_home(entry, leg).await?;
     }
+    leg.links.away.role.shards().last = Place::Home;
+    Ok(Done::Told(said))
+}
 
-    /// Rolls home back by this statement, behind shards. What they had is gone: home does not keep
-    /// its part, even if the statement is interrupted there.
-    async fn roll_back_home(&mut self, entry: &BookEntry, text: &[u8]) -> Result<Done, Ending> {
-        let mut said = self.ask(entry, text).await?;
-        if error_of(&said).is_some_and(|error| is_undone(&error)) {
-            said = self.pass_over_home(entry).await?;
-        }
-        self.links.away.role.shards().last = Place::Home;
-        Ok(Done::Told(said))
+/// Servers commit before a statement that begins a transaction or defines tables: so do all
+/// that are in the transaction, before the statement in the backlog. The payload of the error
+/// if not all that was changed lasts.
+pub(super) async fn commit_everywhere(
+    entry: &BookEntry,
+    leg: &mut Leg,
+) -> Result<Result<(), Vec<u8>>, Ending> {
+    let is_at_home = leg.state.in_transaction() || leg.state.begins_later();
+    match commit_with(entry, leg, b"COMMIT", false).await? {
+        Ok(None) if is_at_home => Ok(error_of(&ask_here(entry, leg, b"COMMIT").await?).map_or(Ok(()), Err)),
+        other => Ok(other.map(drop)),
     }
+}
 
-    /// Servers commit before a statement that begins a transaction or defines tables: so do all
-    /// that are in the transaction, before the statement in the backlog. The payload of the error
-    /// if not all that was changed lasts.
-    pub(super) async fn commit_everywhere(
-        &mut self,
-        entry: &BookEntry,
-    ) -> Result<Result<(), Vec<u8>>, Ending> {
-        let is_at_home = self.state.in_transaction() || self.state.begins_later();
-        match self.commit_with(entry, b"COMMIT", false).await? {
-            Ok(None) if is_at_home => Ok(error_of(&self.ask(entry, b"COMMIT").await?).map_or(Ok(()), Err)),
-            other => Ok(other.map(drop)),
-        }
+/// A statement that runs at home ends the transaction, or may do so unseen: shards in it hear
+/// of it before. The payload of the error if the statement is not to run.
+pub(super) async fn leave_transaction(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    command: &Command,
+) -> Result<Option<Vec<u8>>, Ending> {
+    if !leg.links.away.role.has_transaction() {
+        return Ok(None);
     }
+    if command.what.several && command.what.effects.intersects(Effects::TRANSACTION | Effects::COMMITS) {
+        let error = ClientError::not_sharded(
+            "several statements in one text that end a transaction",
+            "shards are in it",
+        );
+        return Ok(Some(payload_of(&leg.state, &error)));
+    }
+    let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
+    if may_end_unseen(command.what) && leg.links.away.role.inner_sessions().iter().any(has_changes) {
+        let error = ClientError::not_sharded(
+            "a statement that may end the transaction at home alone",
+            "shards have changes in it",
+        );
+        return Ok(Some(payload_of(&leg.state, &error)));
+    }
+    let is_on = leg.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
+    let keeps = match command.what.kind {
+        StatementKind::Set => keeps_transaction(&command.text, is_on),
+        // Servers commit only if tables are locked, and BEGIN has unlocked them.
+        StatementKind::UnlockTables => {
+            let transaction = &leg.links.away.role.shards().transaction;
+            transaction.beginning.is_some() || !leg.links.pins().any(|(pins, _)| pins.has_locked_tables())
+        }
+        _ => false,
+    };
+    if command.defines() && !keeps { Ok(commit_everywhere(entry, leg).await?.err()) } else { Ok(None) }
+}
 
-    /// A statement that runs at home ends the transaction, or may do so unseen: shards in it hear
-    /// of it before. The payload of the error if the statement is not to run.
-    pub(super) async fn leave_transaction(
-        &mut self,
-        entry: &BookEntry,
-        command: &Command,
-    ) -> Result<Option<Vec<u8>>, Ending> {
-        if !self.links.away.role.has_transaction() {
-            return Ok(None);
-        }
-        if command.what.several && command.what.effects.intersects(Effects::TRANSACTION | Effects::COMMITS) {
-            let error = ClientError::not_sharded(
-                "several statements in one text that end a transaction",
-                "shards are in it",
-            );
-            return Ok(Some(payload_of(&self.state, &error)));
-        }
-        let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
-        if may_end_unseen(command.what) && self.links.away.role.inner_sessions().iter().any(has_changes) {
-            let error = ClientError::not_sharded(
-                "a statement that may end the transaction at home alone",
-                "shards have changes in it",
-            );
-            return Ok(Some(payload_of(&self.state, &error)));
-        }
-        let is_on = self.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
-        let keeps = match command.what.kind {
-            StatementKind::Set => keeps_transaction(&command.text, is_on),
-            // Servers commit only if tables are locked, and BEGIN has unlocked them.
-            StatementKind::UnlockTables => {
-                let transaction = &self.links.away.role.shards().transaction;
-                transaction.beginning.is_some()
-                    || !self.links.pins().any(|(pins, _)| pins.has_locked_tables())
-            }
-            _ => false,
-        };
-        if command.defines() && !keeps { Ok(self.commit_everywhere(entry).await?.err()) } else { Ok(None) }
+/// Rolls the open transaction back at shards, and at home. A connection on which home refuses
+/// that is closed, which rolls back as well.
+pub(super) async fn roll_back_everywhere(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
+    let is_open = leg.state.in_transaction() || leg.state.begins_later();
+    if is_open && error_of(&ask_here(entry, leg, b"ROLLBACK").await?).is_some() {
+        leg.state.past.remove(Past::BEGINS_LATER);
+        leg.state.set_status(leg.state.status & OF_SESSION);
+        lose_backend_for(entry, &mut leg.state, &mut leg.links, Gone::Closed)?;
     }
-
-    /// Rolls the open transaction back at shards, and at home. A connection on which home refuses
-    /// that is closed, which rolls back as well.
-    pub(super) async fn roll_back_everywhere(&mut self, entry: &BookEntry) -> Result<(), Ending> {
-        roll_back_at_shards(entry, &self.state, &mut self.links).await?;
-        let is_open = self.state.in_transaction() || self.state.begins_later();
-        if is_open && error_of(&self.ask(entry, b"ROLLBACK").await?).is_some() {
-            self.state.past.remove(Past::BEGINS_LATER);
-            self.state.set_status(self.state.status & OF_SESSION);
-            lose_backend_for(entry, &mut self.state, &mut self.links, Gone::Closed)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Whether an error says that a statement was interrupted, or has come to no server.
@@ -320,7 +319,7 @@ async fn say_at_shards(
     let mut open: Vec<Inner> = list.extract_if(.., |inner| inner.is_in_transaction()).collect();
     let is_one = open.len() == 1;
     for inner in &mut open {
-        inner.follow(state);
+        follow(inner, state);
         if !is_one {
             // What runs at the same time has controls of its own.
             inner.entry.control = entry.control.control_of_part();
@@ -328,7 +327,7 @@ async fn say_at_shards(
     }
     let controls: Vec<_> = open.iter().map(|inner| Rc::clone(&inner.entry.control)).collect();
     let replies = {
-        let asked = pin!(join(open.iter_mut().map(|inner| inner.ask_beside(text))));
+        let asked = pin!(join(open.iter_mut().map(|inner| ask_beside(inner, text))));
         if is_one { asked.await } else { wait_for_parts((&entry.control, state), &controls, asked).await? }
     };
     let mut parts = Vec::with_capacity(open.len());
@@ -369,7 +368,7 @@ pub(super) async fn enter(
         let begin = transaction.beginning.clone().unwrap_or_else(|| b"BEGIN"[..].into());
         let savepoints = transaction.savepoints.texts().map(Box::from);
         for text in std::iter::once(begin).chain(savepoints).collect::<Vec<_>>() {
-            let reply = inner.ask(&text).await?;
+            let reply = ask(&mut inner, &text).await?;
             if let Some(error) = error_of(&reply) {
                 leg.links.put_inner(inner);
                 return Ok(Err(error));

@@ -12,6 +12,7 @@ pub(in crate::session) mod said;
 pub(in crate::session) mod stale;
 pub(in crate::session) mod tables;
 
+use crate::session::stage::cache::missed::rows_passed;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
@@ -81,7 +82,7 @@ impl Cx<'_> {
                 ) {
                     Look::Hit(rows, bytes) => {
                         begin_hit(self.entry, self.leg, command, &decided, (rows, bytes));
-                        self.entry.end_hit(rows);
+                        end_hit(self.entry, rows);
                         if command.kind == Kind::Query {
                             learn_known(
                                 &self.entry.worker,
@@ -97,7 +98,7 @@ impl Cx<'_> {
                         return self.send_answers(cx).map(Some);
                     }
                     Look::Miss(leader) => {
-                        let passed = self.leg.state.rows_passed(command, &decided);
+                        let passed = rows_passed(&self.leg.state, command, &decided);
                         send_missed(
                             self.entry,
                             &self.leg.state,
@@ -152,7 +153,7 @@ impl Cx<'_> {
                     skip_command(self.entry, self.io, self.leg).await?;
                     let answer = self.entry.worker.cached.written().to_vec();
                     write_to_client(self.entry, self.io, &mut self.leg.state, &answer).await?;
-                    self.entry.end_hit(rows);
+                    end_hit(self.entry, rows);
                     return Ok(true);
                 }
                 Look::Miss(leader) => break (asked, leader),
@@ -183,7 +184,7 @@ impl Cx<'_> {
                 }
             }
         };
-        let passed = self.leg.state.rows_passed(command, decided);
+        let passed = rows_passed(&self.leg.state, command, decided);
         send_missed(
             self.entry,
             &self.leg.state,
@@ -311,19 +312,15 @@ fn look_up(worker: &Worker, state: &SessionState, asked: &Asked, since_us: u64) 
     }
 }
 
-impl Flight {
-    /// Whether the command that was decided about is looked up in the cache.
-    pub(in crate::session) fn asks_cache(&self) -> bool {
-        self.decided.as_ref().is_some_and(Decided::is_cached)
-    }
+/// Whether the command that was decided about is looked up in the cache.
+pub(in crate::session) fn asks_cache(flight: &Flight) -> bool {
+    flight.decided.as_ref().is_some_and(Decided::is_cached)
 }
 
-impl BookEntry {
-    /// The answer is on its way.
-    pub(in crate::session) fn end_hit(&self, rows: RowCounts) {
-        note_time(&self.worker, &self.control, Ended::FromCache { rows: rows.sent.into() });
-        self.control.running.rest(&self.worker.shown);
-    }
+/// The answer is on its way.
+pub(in crate::session) fn end_hit(entry: &BookEntry, rows: RowCounts) {
+    note_time(&entry.worker, &entry.control, Ended::FromCache { rows: rows.sent.into() });
+    entry.control.running.rest(&entry.worker.shown);
 }
 
 /// Whether what was found out about the command holds, although the session has waited: nothing

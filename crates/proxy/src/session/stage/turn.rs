@@ -87,7 +87,7 @@ impl Cx<'_> {
         let orders = decided.as_ref().and_then(|decided| decided.orders.as_deref());
         self.lend_command();
         let places = {
-            let work = pin!(self.leg.wait_for_turn(self.entry, orders));
+            let work = pin!(wait_for_turn(self.entry, self.leg, orders));
             watched(&self.entry.control, &mut self.io.client, work).await
         };
         self.take_command_back();
@@ -105,29 +105,27 @@ impl Cx<'_> {
     }
 }
 
-impl Leg {
-    /// Waits for its delay, and for the places that it gets.
-    async fn wait_for_turn(
-        &mut self,
-        entry: &BookEntry,
-        orders: Option<&Orders>,
-    ) -> Result<Result<Vec<Place>, ClientError>, Ending> {
-        let (settings, user) = (entry.worker.settings(), Arc::clone(&self.state.identity.account.user));
-        let wait = Wait::of(&settings, &user, orders);
-        self.release_to_wait(entry);
-        let command = self.flight.command(self.state.identity.capabilities);
-        show_waiting(entry, &self.state, &self.flight, command);
-        entry.control.delayed.set(true);
-        let longest = settings.variables.connect_timeout_server_max;
-        let begun = Instant::now();
-        let waited = {
-            let waiting = pin!(wait.places(longest));
-            while_wanted(&entry.control, self.state.identity.capabilities, waiting).await?
-        };
-        entry.control.delayed.set(false);
-        self.state.trace(|trace| trace.add(Part::Queue, begun.elapsed()));
-        entry.end_running(&self.links);
-        take_back(entry, &mut self.state, &mut self.links);
-        Ok(waited.unwrap_or_else(|| Err(ClientError::Interrupted)))
-    }
+/// Waits for its delay, and for the places that it gets.
+async fn wait_for_turn(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    orders: Option<&Orders>,
+) -> Result<Result<Vec<Place>, ClientError>, Ending> {
+    let (settings, user) = (entry.worker.settings(), Arc::clone(&leg.state.identity.account.user));
+    let wait = Wait::of(&settings, &user, orders);
+    leg.release_to_wait(entry);
+    let command = leg.flight.command(leg.state.identity.capabilities);
+    show_waiting(entry, &leg.state, &leg.flight, command);
+    entry.control.delayed.set(true);
+    let longest = settings.variables.connect_timeout_server_max;
+    let begun = Instant::now();
+    let waited = {
+        let waiting = pin!(wait.places(longest));
+        while_wanted(&entry.control, leg.state.identity.capabilities, waiting).await?
+    };
+    entry.control.delayed.set(false);
+    leg.state.trace(|trace| trace.add(Part::Queue, begun.elapsed()));
+    entry.end_running(&leg.links);
+    take_back(entry, &mut leg.state, &mut leg.links);
+    Ok(waited.unwrap_or_else(|| Err(ClientError::Interrupted)))
 }

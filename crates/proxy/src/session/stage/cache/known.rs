@@ -1,6 +1,7 @@
 //! Texts that were answered from the query cache before: the next hit needs neither digest nor
 //! rules.
 
+use crate::session::stage::cache::end_hit;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Context;
@@ -45,7 +46,7 @@ impl Cx<'_> {
             )
         {
             begin_hit(self.entry, self.leg, command, &known.decided, (rows, bytes));
-            self.entry.end_hit(rows);
+            end_hit(self.entry, rows);
             if let Some(orders) = &known.decided.orders {
                 self.entry.worker.routing.borrow().count(&orders.verdict);
             }

@@ -81,39 +81,37 @@ pub(in crate::session) fn send_missed(
     flight.begin().taps.set_fill(fill);
 }
 
-impl SessionState {
-    /// How many rows in front of the answer to a query `FOUND_ROWS()` counts, or why the answer is
-    /// not stored, by what no digest tells.
-    pub(in crate::session) fn rows_passed(
-        &self,
-        command: Command<'_>,
-        decided: &Decided,
-    ) -> Result<u64, NotStored> {
-        if !command.is_whole() {
-            return Err(NotStored::FoundRows);
-        }
-        let modes = Modes {
-            no_backslash_escapes: self.reading().no_backslash_escapes,
-            ansi_quotes: self.status.contains(StatusFlags::ANSI_QUOTES),
-            ..Modes::default()
-        };
-        let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
-        let text = rewritten.unwrap_or_else(|| self.text_of(command));
-        if depends_on_values(text) {
-            return Err(NotStored::Values);
-        }
-        let passed = match FoundRows::of(text, modes) {
-            FoundRows::Sent => Some(0),
-            FoundRows::SentUnlessLimited => {
-                let is_limit = |setting: &Setting| *setting.key == *"sql_select_limit";
-                (!self.shared_settings().since(0).any(is_limit)).then_some(0)
-            }
-            FoundRows::Behind(Offset::Number(rows)) => Some(rows),
-            FoundRows::Behind(Offset::Parameter(at)) => self.value_of(command, at),
-            FoundRows::Unknown => None,
-        };
-        passed.ok_or(NotStored::FoundRows)
+/// How many rows in front of the answer to a query `FOUND_ROWS()` counts, or why the answer is
+/// not stored, by what no digest tells.
+pub(in crate::session) fn rows_passed(
+    state: &SessionState,
+    command: Command<'_>,
+    decided: &Decided,
+) -> Result<u64, NotStored> {
+    if !command.is_whole() {
+        return Err(NotStored::FoundRows);
     }
+    let modes = Modes {
+        no_backslash_escapes: state.reading().no_backslash_escapes,
+        ansi_quotes: state.status.contains(StatusFlags::ANSI_QUOTES),
+        ..Modes::default()
+    };
+    let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
+    let text = rewritten.unwrap_or_else(|| state.text_of(command));
+    if depends_on_values(text) {
+        return Err(NotStored::Values);
+    }
+    let passed = match FoundRows::of(text, modes) {
+        FoundRows::Sent => Some(0),
+        FoundRows::SentUnlessLimited => {
+            let is_limit = |setting: &Setting| *setting.key == *"sql_select_limit";
+            (!state.shared_settings().since(0).any(is_limit)).then_some(0)
+        }
+        FoundRows::Behind(Offset::Number(rows)) => Some(rows),
+        FoundRows::Behind(Offset::Parameter(at)) => state.value_of(command, at),
+        FoundRows::Unknown => None,
+    };
+    passed.ok_or(NotStored::FoundRows)
 }
 
 /// Why the answer to a missed query is not stored, if it is not worth that: few lookups of its

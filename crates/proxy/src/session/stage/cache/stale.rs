@@ -1,6 +1,7 @@
 //! Answers that are older than their time to live, for the case that no server answers
 //! (`stale_if_error_ms`).
 
+use crate::session::stage::cache::end_hit;
 use cache::Hit;
 use runtime::cached::answer::Stale;
 use runtime::cached::asked::Asked;
@@ -36,7 +37,7 @@ impl Cx<'_> {
         begin_hit(self.entry, self.leg, command.command(), decided, (rows, packets.len()));
         skip_command(self.entry, self.io, self.leg).await?;
         write_to_client(self.entry, self.io, &mut self.leg.state, &packets).await?;
-        self.entry.end_hit(rows);
+        end_hit(self.entry, rows);
         Ok(true)
     }
 }

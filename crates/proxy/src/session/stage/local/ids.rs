@@ -83,11 +83,9 @@ impl Cx<'_> {
     }
 }
 
-impl Leg {
-    /// Whether the proxy deals with a command itself, or may have to.
-    pub(in crate::session) fn is_ours(&self, entry: &BookEntry, command: Option<Command<'_>>) -> bool {
-        command.is_none_or(|command| look(&entry.worker, self, command) != Look::Plain)
-    }
+/// Whether the proxy deals with a command itself, or may have to.
+pub(in crate::session) fn is_ours(entry: &BookEntry, leg: &Leg, command: Option<Command<'_>>) -> bool {
+    command.is_none_or(|command| look(&entry.worker, leg, command) != Look::Plain)
 }
 
 impl Links {

@@ -49,7 +49,7 @@ impl Cx<'_> {
             return self.kill_here(kind, kill).await;
         }
         // In parentheses it is not asked about again.
-        self.io.say_instead(&self.leg.state, &form.text_by(&[b"(@", name, b")"].concat()));
+        say_instead(self.io, &self.leg.state, &form.text_by(&[b"(@", name, b")"].concat()));
         Ok(())
     }
 
@@ -79,7 +79,7 @@ impl Cx<'_> {
             }
         }
         instead.extend_from_slice(rest);
-        self.io.say_instead(&self.leg.state, &instead);
+        say_instead(self.io, &self.leg.state, &instead);
         Ok(())
     }
 }
@@ -93,16 +93,14 @@ pub(in crate::session) fn spell_kill(entry: &BookEntry, io: &mut Io, state: &mut
     if let Some((all, id)) = state.prepared.as_mut().zip(command.statement()) {
         all.note_kill_by(id, of);
     }
-    io.say_instead(state, kill.text().as_bytes());
+    say_instead(io, state, kill.text().as_bytes());
 }
 
-impl Io {
-    /// Puts a statement in the place of the command in the backlog.
-    fn say_instead(&mut self, state: &SessionState, text: &[u8]) {
-        let len = self.whole_front().map_or(0, <[u8]>::len);
-        let command = packet_of(state, text);
-        self.splice_front(0..len, &command);
-    }
+/// Puts a statement in the place of the command in the backlog.
+fn say_instead(io: &mut Io, state: &SessionState, text: &[u8]) {
+    let len = io.whole_front().map_or(0, <[u8]>::len);
+    let command = packet_of(state, text);
+    io.splice_front(0..len, &command);
 }
 
 /// Carries out a KILL. Returns a statement to which a server answers what is to be answered to

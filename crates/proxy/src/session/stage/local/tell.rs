@@ -1,6 +1,7 @@
 //! Answers to questions about where statements go and what the session knows: `EXPLAIN ROUTE`, the
 //! trace of the last statement, `PROXYSQL INTERNAL SESSION`.
 
+use crate::session::shards::explain::explain_shards;
 use command::{Command, Copied};
 use front::login::ok;
 use route::{Candidate, Explanation, MustSee, Verdict};
@@ -50,7 +51,7 @@ impl Cx<'_> {
         let copied = command.map(|command| command.copied());
         let told = match ask {
             Ask::Route { json, from } => {
-                match self.leg.explain_route(self.entry, copied.as_ref(), from).await? {
+                match explain_route(self.entry, self.leg, copied.as_ref(), from).await? {
                     Some(explanation) if json => Told::Json("EXPLAIN", explanation.json()),
                     Some(explanation) => Told::Rows(explanation.rows()),
                     None => Told::Refused(ClientError::NothingToExplain),
@@ -100,21 +101,19 @@ impl Cx<'_> {
     }
 }
 
-impl Leg {
-    /// Explains the statement in the backlog that begins `from` bytes behind the beginning of its
-    /// text.
-    async fn explain_route(
-        &mut self,
-        entry: &BookEntry,
-        copied: Option<&Copied>,
-        from: usize,
-    ) -> Result<Option<Explanation>, Ending> {
-        let Some(command) = copied.map(Copied::command) else { return Ok(None) };
-        if entry.worker.has_shards() {
-            return Box::pin(self.explain_shards(entry, command, from)).await;
-        }
-        Ok(explain_command(entry, &self.state, &self.links, command, from))
+/// Explains the statement in the backlog that begins `from` bytes behind the beginning of its
+/// text.
+async fn explain_route(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    copied: Option<&Copied>,
+    from: usize,
+) -> Result<Option<Explanation>, Ending> {
+    let Some(command) = copied.map(Copied::command) else { return Ok(None) };
+    if entry.worker.has_shards() {
+        return Box::pin(explain_shards(entry, leg, command, from)).await;
     }
+    Ok(explain_command(entry, &leg.state, &leg.links, command, from))
 }
 
 /// The same where no tables are split over servers.
@@ -141,7 +140,7 @@ pub(in crate::session) fn explain_text(
 ) -> Option<Explanation> {
     let shared = &entry.worker.shared;
     let candidates = |hostgroup| {
-        let bound = links.bound_to(state, hostgroup).map(|one| vec![one]);
+        let bound = bound_to(links, state, hostgroup).map(|one| vec![one]);
         bound.unwrap_or_else(|| candidates(&shared.upstream.pool, hostgroup, shared.uptime()))
     };
     let routing = entry.worker.routing.borrow();
@@ -165,14 +164,12 @@ pub(in crate::session) fn explain_text(
     explain(routing.routes(), text, is_whole, at, &candidates, &must_see, &peek)
 }
 
-impl Links {
-    /// The server of the connection in use, if something binds the session to it: no other one is
-    /// looked at then.
-    fn bound_to(&self, state: &SessionState, hostgroup: u32) -> Option<Candidate> {
-        let backend = self.in_use.as_ref().filter(|_| hostgroup == state.here)?;
-        let reason = format!("the session's connection, to which it is bound: {}", self.pin(state)?.name());
-        Some(Candidate { server: backend.server().endpoint().to_string(), taken: true, reason })
-    }
+/// The server of the connection in use, if something binds the session to it: no other one is
+/// looked at then.
+fn bound_to(links: &Links, state: &SessionState, hostgroup: u32) -> Option<Candidate> {
+    let backend = links.in_use.as_ref().filter(|_| hostgroup == state.here)?;
+    let reason = format!("the session's connection, to which it is bound: {}", links.pin(state)?.name());
+    Some(Candidate { server: backend.server().endpoint().to_string(), taken: true, reason })
 }
 
 /// The packets of a result of texts, the first one with sequence id `seq`.
