@@ -70,6 +70,7 @@ mod correction;
 mod cx;
 mod digest;
 mod entry;
+mod explained;
 mod facts;
 mod fast_forward;
 mod file;
@@ -91,10 +92,14 @@ mod measure;
 mod overdue;
 mod own;
 mod own_limit;
+
+mod part;
 mod parts;
 mod phase;
 mod pipelined;
 mod prepare;
+mod preparing;
+mod reach;
 mod relations;
 mod renew;
 mod reply;
@@ -117,12 +122,10 @@ mod warnings;
 mod without_schema;
 mod without_writer;
 
-use crate::session::shards::inner::cx_of;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
-use upstream::Copied;
 
 use again::say_again;
 use client::Client;
@@ -146,21 +149,22 @@ use own::{refuse_too_large, refuse_unknown};
 use phase::Phase;
 use querylog::{AuditEvent, Port};
 use routines::judge_routines;
+use runtime::control::Control;
+use runtime::invariant::broken;
+use runtime::worker::Worker;
 use session::identity::Identity;
 use shards::dispatch::at_shards;
 use stage::cache::tables::learn_tables;
 use state::{Past, SessionState};
 use told::ask_what_is_set;
+use upstream::Copied;
 use warnings::log_warnings;
 
 use crate::audit;
 use crate::ending::Ending;
+use crate::session::shards::inner::cx_of;
 use crate::sock::Sock;
 use crate::tunnel::resume;
-use runtime::control::Control;
-use runtime::invariant::broken;
-use runtime::worker::Worker;
-
 pub(crate) use flight::Flights;
 
 /// A phase that is rare.

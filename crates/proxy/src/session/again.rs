@@ -13,21 +13,21 @@ use wire::command::Kind;
 use wire::reply::{End, Event, Outcome};
 use wire::{Capabilities, StatusFlags};
 
-use super::cx::Cx;
-use super::facts::executions::send_once_more;
-use super::facts::leases::lose_backend;
-use super::facts::orders::while_waiting;
-use super::hidden::Refused;
-use super::lost::command_that_runs;
-use super::renew::{needs_renewal, pass_on, refuse_running};
-use super::segments::Part;
-use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::batched::say_alone;
+use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
+use crate::session::facts::executions::send_once_more;
+use crate::session::facts::leases::lose_backend;
+use crate::session::facts::orders::while_waiting;
+use crate::session::hidden::Refused;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
+use crate::session::lost::command_that_runs;
+use crate::session::part::Part;
+use crate::session::renew::{needs_renewal, pass_on, refuse_running};
+use crate::session::state::SessionState;
 
 /// What servers say to a write that they do not take: `ER_OPTION_PREVENTS_STATEMENT`.
 const OPTION_PREVENTS: u16 = 1290;

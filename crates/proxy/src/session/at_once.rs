@@ -23,8 +23,8 @@ use crate::session::facts::places::has_one_way;
 use crate::session::route::len_to_complete;
 
 /// What is to be done with a command, if that is to send it to the backend in use. If not, it
-/// is kept in [`decided`](super::flight::InFlight::decided); nothing is if more of the command has to
-/// be there first.
+/// is kept in [`decided`](super::flight::InFlight::decided); nothing is if more of the command has
+/// to be there first.
 pub(super) fn points_here(entry: &BookEntry, leg: &mut Leg, command: Command<'_>) -> Option<Decided> {
     let known = leg.flight.as_mut().and_then(|flight| flight.decided.take());
     let decided = if let Some(decided) = known {

@@ -7,15 +7,16 @@ use session::ran::Ran;
 use tokio::time::Instant;
 use wire::reply::{End, Event, Outcome};
 
-use super::facts::executions::send_once_more;
-use super::flight::Flight;
-use super::hidden::Refused;
-use super::segments::{At, Part};
 use crate::counts::Counter;
 use crate::session::entry::BookEntry;
+use crate::session::facts::executions::send_once_more;
+use crate::session::flight::Flight;
+use crate::session::hidden::Refused;
 use crate::session::idle::make_idle;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
+use crate::session::part::Part;
+use crate::session::segments::At;
 use crate::state::{Mark, Pin};
 
 /// What servers say of a statement that took too long, or was killed: `ER_QUERY_INTERRUPTED`,

@@ -24,9 +24,10 @@ use wire::Capabilities;
 use wire::command::Kind;
 use wire::frame::front;
 
-use super::hidden::{Batched, Refused};
-use super::upload::Upload;
 use crate::limit::Place;
+use crate::session::hidden::{Batched, Refused};
+use crate::session::upload::Upload;
+use crate::statement::Own;
 
 /// The state of a command from when it is read until the client has its reply.
 #[derive(Debug)]
@@ -207,6 +208,11 @@ impl Flight {
             flight.taps.end_writes();
             self.free.put(flight);
         }
+    }
+
+    /// Whether the sessions are known that such a statement needs: it is forwarded like any other.
+    pub(in crate::session) fn needs_no_more(&self, own: Own) -> bool {
+        matches!(own, Own::Processes { .. }) && self.absent.is_some()
     }
 }
 

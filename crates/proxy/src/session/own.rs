@@ -1,45 +1,37 @@
 //! Commands that the proxy answers itself, and getting a backend for the others.
 
-use crate::session::stage::local::ids::is_ours;
-use std::cell::Cell;
 use std::future::poll_fn;
-use std::pin::pin;
 use std::task::{Poll, ready};
-use std::time::Duration;
 
 use front::login::ok;
 use querylog::{AuditEvent, Port};
 use runtime::control::Signal;
-use runtime::fresh::Behind;
-use runtime::invariant::own_mut;
 use runtime::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
-use tokio::time::Instant;
-use upstream::{AcquireError, Avoid, Full, Target, Whom, acquire, open_in};
+use upstream::AcquireError;
 use wire::command::Kind;
 use wire::frame::MessageScanner;
 use wire::reply::Answer;
 
-use super::change_user::change_user;
-use super::cx::Cx;
-use super::entry::BookEntry;
-use super::facts::endings::interrupted;
-use super::facts::orders::while_wanted;
-use super::facts::places::{is_fast_forward, shares, take_found};
-use super::facts::replies::{reply, reply_error};
-use super::facts::shown::{measure_refused, show_waiting};
-use super::io::Io;
-use super::leg::Leg;
-use super::links::Links;
-use super::phase::Phase;
-use super::state::SessionState;
-use super::trace::Part;
 use crate::audit;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::backlog::{complete_command, skip_command};
+use crate::session::change_user::change_user;
+use crate::session::cx::Cx;
+use crate::session::entry::BookEntry;
+use crate::session::facts::endings::interrupted;
+use crate::session::facts::places::{is_fast_forward, shares};
+use crate::session::facts::replies::{reply, reply_error};
+use crate::session::facts::shown::measure_refused;
+use crate::session::io::Io;
 use crate::session::leave::leave_servers;
+use crate::session::leg::Leg;
+use crate::session::links::Links;
 use crate::session::lost::tell_rolled_back;
 use crate::session::parts::drop_unanswered;
+use crate::session::phase::Phase;
+use crate::session::stage::local::ids::is_ours;
+use crate::session::state::SessionState;
 
 impl Cx<'_> {
     /// Deals with the command in the backlog, which takes more than forwarding.
@@ -127,60 +119,6 @@ pub(super) async fn refuse_unserved(
             let seq = skip_command(entry, io, leg).await?;
             reply(entry, io, &mut leg.state, seq, &payload).await
         }
-    }
-}
-
-impl Leg {
-    /// Gets a backend of `hostgroup` for the command in the backlog, which stays there. Whether it
-    /// was opened for that.
-    pub(super) async fn borrow_backend(
-        &mut self,
-        entry: &BookEntry,
-        hostgroup: u32,
-        full: Full,
-    ) -> Result<Result<bool, AcquireError>, Ending> {
-        let in_line = self.flight.as_mut().and_then(|flight| flight.in_line.take());
-        let in_line = in_line.filter(|line| line.hostgroup == hostgroup);
-        if in_line.as_ref().is_some_and(|line| line.is_killed) {
-            entry.end_running(&self.links);
-            return Ok(Err(AcquireError::Proxy(ClientError::Interrupted)));
-        }
-        let lacks_schema = self.state.lacks_schema();
-        let is_elsewhere = self.state.identity.account.schema.as_deref() != Some(self.state.caller.schema());
-        let logs_in_without = lacks_schema || is_elsewhere && self.links.away.is_admitted;
-        let schema =
-            if logs_in_without { own_mut(&mut self.state.identity)?.account.schema.take() } else { None };
-        let connecting = Cell::new(Duration::ZERO);
-        let open = async |target: &Target| {
-            let begun = Instant::now();
-            let opened = open_in(&entry.worker.upstream, hostgroup, target, &self.state.identity).await;
-            connecting.set(connecting.get() + begun.elapsed());
-            opened
-        };
-        let begun = Instant::now();
-        if !in_line.as_ref().is_some_and(|line| line.has_stood()) {
-            let command = self.flight.command(self.state.identity.capabilities);
-            show_waiting(entry, &self.state, &self.flight, command);
-        }
-        let acquired = {
-            let shares = shares(entry, &self.state, hostgroup) && !self.flight.wants_new && !lacks_schema;
-            let asker = shares.then(|| self.links.asker(&self.state, self.flight.ahead));
-            let behind = self.flight.wanted.as_deref().map(|wanted| Behind(wanted, &entry.worker.shared));
-            let avoid = behind.as_ref().map(|behind| behind as &dyn Avoid);
-            let whom = Whom { asker: asker.as_ref(), avoid, ..Whom::of(&self.state.identity.account.user) };
-            let acquiring = pin!(acquire(&entry.worker.upstream, hostgroup, full, whom, in_line, open));
-            while_wanted(&entry.control, self.state.identity.capabilities, acquiring).await
-        };
-        if logs_in_without {
-            own_mut(&mut self.state.identity)?.account.schema = schema;
-        }
-        let acquired = acquired?.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::Interrupted)));
-        self.state.trace(|trace| {
-            trace.add(Part::Connect, connecting.get());
-            trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
-        });
-        entry.end_running(&self.links);
-        Ok(acquired.map(|found| take_found(&entry.control, &mut self.state, &mut self.links, found)))
     }
 }
 

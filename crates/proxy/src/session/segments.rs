@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use std::task::Context;
 
 use cache::NotStored;
-use reply::Taps;
-use reply::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
+use reply::errors::{INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
+use reply::{Taps, errors};
 use runtime::counted::answered;
 use session::causal::untold;
 use session::link::LinkState;
@@ -27,16 +27,17 @@ use wire::command::Kind;
 use wire::reply::{End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
-use super::again::{may_be_hidden, refused};
-use super::entry::BookEntry;
-use super::facts::cache::forget_before;
-use super::flight::Flight;
-use super::hidden::Refused;
-use super::io::Io;
-use super::pipelined::{Pipelined, work_at};
-use super::state::settle::{RanAt, Settled};
-use super::state::{Past, SessionState};
 use crate::counts::Counter;
+use crate::session::again::{may_be_hidden, refused};
+use crate::session::entry::BookEntry;
+use crate::session::facts::cache::forget_before;
+use crate::session::flight::Flight;
+use crate::session::hidden::Refused;
+use crate::session::io::Io;
+use crate::session::part::Part;
+use crate::session::pipelined::{Pipelined, work_at};
+use crate::session::state::settle::{RanAt, Settled};
+use crate::session::state::{Past, SessionState};
 
 /// Keeps a reply from being stored that has come over a connection whose server gives sessions
 /// what no kept answer may have. If that is not known the session is to ask.
@@ -64,23 +65,6 @@ pub(super) struct At<'a> {
     pub(super) flight: &'a mut Flight,
     pub(super) pipelined: &'a mut Pipelined,
 }
-
-/// Segments that were read in one go.
-#[derive(Debug)]
-pub(super) struct Part<'a> {
-    /// What comes behind it.
-    pub(super) event: Event,
-    pub(super) bytes: &'a [u8],
-    /// It is the whole answer to the only statement that was sent.
-    pub(super) is_whole: bool,
-    /// The kind of the command that was worked at when it began, and its bytes.
-    pub(super) runs: (Option<Kind>, Option<usize>),
-    /// The end that is not counted yet, because the statement may be sent again.
-    untold: Option<LastOf<'a>>,
-}
-
-/// How an answer has ended, and its last bytes, if they begin with a packet.
-type LastOf<'a> = (Outcome, Option<&'a [u8]>);
 
 /// Why a reply is not passed on.
 #[derive(Debug)]

@@ -17,16 +17,14 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
-use super::entry::BookEntry;
-use super::facts::asking::{ask_server, packet_of};
-use super::facts::leases::lose_backend;
-use super::facts::routing::judge;
-use super::io::Io;
-use super::leg::Leg;
-use super::links::Links;
-use super::state::{Past, SessionState};
-use super::stop::Stop;
 use crate::ending::Ending;
+use crate::session::entry::BookEntry;
+use crate::session::facts::asking::{ask_server, packet_of};
+use crate::session::facts::leases::lose_backend;
+use crate::session::io::Io;
+use crate::session::leg::Leg;
+use crate::session::state::{Past, SessionState};
+use crate::session::stop::Stop;
 use crate::state::without_writer::{Bracket, bracket, is_shown_anywhere};
 
 /// What a `SET` does that every server can do alike. One of `autocommit` commits, but there is no
@@ -39,7 +37,7 @@ const OF_SETS: Effects = Effects::SESSION
     .union(Effects::SETS_USER_VARIABLES);
 
 /// The variable by which `COMMIT` may begin another transaction.
-const COMPLETION_TYPE: &str = "completion_type";
+pub(in crate::session) const COMPLETION_TYPE: &str = "completion_type";
 
 /// How a command is done that the writer cannot do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,25 +196,6 @@ fn without_writer(entry: &BookEntry, leg: &Leg, decided: &Decided) -> Without {
     };
     let works = || entry.worker.shared.upstream.pool.works(reader, entry.worker.shared.uptime());
     if is_for_reader && works() { Without::Reader(reader) } else { Without::Waits }
-}
-
-/// Whether the `BEGIN` with this text may be answered here, and be said in front of the first
-/// statement that its transaction has at a server: nothing is bound to a server, no rule is
-/// about it, and all of the transaction goes where it would go.
-pub(super) fn may_begin_later(entry: &BookEntry, state: &SessionState, links: &Links, text: &[u8]) -> bool {
-    let account = &*state.account;
-    let session = links.session(state);
-    let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
-    let is_plain = bracket(text) == Some(Bracket::Begin)
-        && account.transaction_persistent
-        && account.listener.is_none()
-        && state.here == account.default_hostgroup
-        && !state.settings().any(|(name, _)| name == COMPLETION_TYPE);
-    if is_bound || !is_plain {
-        return false;
-    }
-    let decided = judge(entry, state, links, (text, true), None, false);
-    decided.target() == Some(account.default_hostgroup) && decided.orders.is_none()
 }
 
 impl Io {

@@ -3,13 +3,17 @@
 use command::Command;
 use reply::listing::Listing;
 use runtime::worker::Worker;
+use session::limits::FIRST_CONNECTION_ID;
 use wire::Capabilities;
 use wire::command::Kind;
 
+use crate::session::facts::commands::naming;
 use crate::session::facts::screened::is_watched;
 use crate::session::flight::Flight;
+use crate::session::links::Links;
 use crate::session::state::{Past, SessionState};
 use crate::state::OPTION;
+use crate::statement;
 use crate::statement::kill::PreparedKill;
 use crate::statement::{Kill, Own};
 
@@ -74,4 +78,34 @@ pub(in crate::session) fn takes_several_statements(state: &SessionState) -> bool
         || state.identity.capabilities.contains(Capabilities::MULTI_STATEMENTS),
         |said| *said == 0,
     )
+}
+
+impl Links {
+    /// A command with a statement that names sessions, with their threads at the backend's server
+    /// in their place; `None` if it names none that has one there.
+    pub(in crate::session) fn with_threads(&self, worker: &Worker, command: Command<'_>) -> Option<Vec<u8>> {
+        let (text, payload) = (naming(command)?, command.payload());
+        let server = &self.in_use.as_ref()?.server().endpoint().endpoint;
+        // A server that counts that far could be asked for the wrong one.
+        let thread = |session| {
+            worker
+                .shared
+                .upstream
+                .threads
+                .thread(server, session)
+                .filter(|&thread| thread < FIRST_CONNECTION_ID)
+        };
+        let translated = statement::naming::translated(text, thread)?;
+        let front = payload.get(..payload.len() - text.len())?;
+        Some([front, &translated].concat())
+    }
+
+    /// Whether a command has a statement that names sessions, in whose place a server needs its own
+    /// threads. Without a backend it is not known yet which.
+    pub(in crate::session) fn names_threads(&self, worker: &Worker, command: Command<'_>) -> bool {
+        if self.in_use.is_some() {
+            return self.with_threads(worker, command).is_some();
+        }
+        naming(command).is_some_and(statement::naming::is_one)
+    }
 }

@@ -1,21 +1,30 @@
 //! Connections that a session gives up, and those that it loses.
 
+use std::cell::Cell;
+use std::pin::pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use runtime::fresh::Behind;
+use runtime::invariant::own_mut;
 use runtime::kill::clean_up;
 use session::link::Loss;
 use tokio::task::spawn_local;
-use upstream::{Connection, part};
+use tokio::time::Instant;
+use upstream::{AcquireError, Avoid, Connection, Full, Target, Whom, acquire, open_in, part};
 
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::entry::BookEntry;
 use crate::session::facts::endings::{interrupted, told, told_if};
-use crate::session::facts::orders::shot;
+use crate::session::facts::orders::{shot, while_wanted};
+use crate::session::facts::places::{shares, take_found};
+use crate::session::facts::shown::show_waiting;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::state::{OF_SESSION, Past, SessionState};
+use crate::session::trace::Part;
 use crate::sock::Input;
 use crate::statement::Kill;
 
@@ -200,4 +209,58 @@ pub(in crate::session) fn break_off(
     let ending = told_if(entry, state, reply, &error);
     leave_nothing_running(entry, state, links);
     Err(ending)
+}
+
+impl Leg {
+    /// Gets a backend of `hostgroup` for the command in the backlog, which stays there. Whether it
+    /// was opened for that.
+    pub(in crate::session) async fn borrow_backend(
+        &mut self,
+        entry: &BookEntry,
+        hostgroup: u32,
+        full: Full,
+    ) -> Result<Result<bool, AcquireError>, Ending> {
+        let in_line = self.flight.as_mut().and_then(|flight| flight.in_line.take());
+        let in_line = in_line.filter(|line| line.hostgroup == hostgroup);
+        if in_line.as_ref().is_some_and(|line| line.is_killed) {
+            entry.end_running(&self.links);
+            return Ok(Err(AcquireError::Proxy(ClientError::Interrupted)));
+        }
+        let lacks_schema = self.state.lacks_schema();
+        let is_elsewhere = self.state.identity.account.schema.as_deref() != Some(self.state.caller.schema());
+        let logs_in_without = lacks_schema || is_elsewhere && self.links.away.is_admitted;
+        let schema =
+            if logs_in_without { own_mut(&mut self.state.identity)?.account.schema.take() } else { None };
+        let connecting = Cell::new(Duration::ZERO);
+        let open = async |target: &Target| {
+            let begun = Instant::now();
+            let opened = open_in(&entry.worker.upstream, hostgroup, target, &self.state.identity).await;
+            connecting.set(connecting.get() + begun.elapsed());
+            opened
+        };
+        let begun = Instant::now();
+        if !in_line.as_ref().is_some_and(|line| line.has_stood()) {
+            let command = self.flight.command(self.state.identity.capabilities);
+            show_waiting(entry, &self.state, &self.flight, command);
+        }
+        let acquired = {
+            let shares = shares(entry, &self.state, hostgroup) && !self.flight.wants_new && !lacks_schema;
+            let asker = shares.then(|| self.links.asker(&self.state, self.flight.ahead));
+            let behind = self.flight.wanted.as_deref().map(|wanted| Behind(wanted, &entry.worker.shared));
+            let avoid = behind.as_ref().map(|behind| behind as &dyn Avoid);
+            let whom = Whom { asker: asker.as_ref(), avoid, ..Whom::of(&self.state.identity.account.user) };
+            let acquiring = pin!(acquire(&entry.worker.upstream, hostgroup, full, whom, in_line, open));
+            while_wanted(&entry.control, self.state.identity.capabilities, acquiring).await
+        };
+        if logs_in_without {
+            own_mut(&mut self.state.identity)?.account.schema = schema;
+        }
+        let acquired = acquired?.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::Interrupted)));
+        self.state.trace(|trace| {
+            trace.add(Part::Connect, connecting.get());
+            trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
+        });
+        entry.end_running(&self.links);
+        Ok(acquired.map(|found| take_found(&entry.control, &mut self.state, &mut self.links, found)))
+    }
 }

@@ -15,11 +15,11 @@ use wire::reply::Answer;
 use crate::error::ClientError;
 use crate::session::backlog::is_enough;
 use crate::session::entry::BookEntry;
+use crate::session::explained::explain_text;
 use crate::session::facts::causal::is_bound_to;
 use crate::session::facts::places::{asked, circumstances, unseen_behind};
 use crate::session::facts::screened::screen_execution;
 use crate::session::links::Links;
-use crate::session::stage::local::tell::explain_text;
 use crate::session::state::SessionState;
 
 /// Decides where a command for a prepared statement goes.

@@ -1,5 +1,12 @@
 //! Whether a `SET` of `autocommit` ends a transaction.
 
+use crate::session::entry::BookEntry;
+use crate::session::facts::routing::judge;
+use crate::session::links::Links;
+use crate::session::state::SessionState;
+use crate::session::without_writer::COMPLETION_TYPE;
+use crate::state::without_writer::{Bracket, bracket};
+
 /// What may stand in front of the variable's name.
 const SCOPES: [&str; 5] = ["@@session.", "@@local.", "@@", "session ", "local "];
 
@@ -21,6 +28,25 @@ fn switches_off(text: &[u8]) -> Option<()> {
     let value = name.trim_start().strip_prefix("autocommit")?.trim_start();
     let value = value.strip_prefix(":=").or_else(|| value.strip_prefix('='))?.trim();
     OFF.contains(&value).then_some(())
+}
+
+/// Whether the `BEGIN` with this text may be answered here, and be said in front of the first
+/// statement that its transaction has at a server: nothing is bound to a server, no rule is
+/// about it, and all of the transaction goes where it would go.
+pub(super) fn may_begin_later(entry: &BookEntry, state: &SessionState, links: &Links, text: &[u8]) -> bool {
+    let account = &*state.account;
+    let session = links.session(state);
+    let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
+    let is_plain = bracket(text) == Some(Bracket::Begin)
+        && account.transaction_persistent
+        && account.listener.is_none()
+        && state.here == account.default_hostgroup
+        && !state.settings().any(|(name, _)| name == COMPLETION_TYPE);
+    if is_bound || !is_plain {
+        return false;
+    }
+    let decided = judge(entry, state, links, (text, true), None, false);
+    decided.target() == Some(account.default_hostgroup) && decided.orders.is_none()
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! A definition that several nodes get, one after the other: recorded before the first is asked.
 
-use crate::session::shards::definitions::ask_at;
 use observe::running::Measured;
 use planner::plan::Branch;
 use runtime::ddl;
@@ -11,12 +10,6 @@ use scatter::{Kind as Replied, Relay, Scatter as Replies, Source};
 use shard::Table;
 use wire::{Capabilities, Codec as _, packet};
 
-use super::command::Command;
-use super::done::Done;
-use super::facts::{plain_reply, refused_scatter};
-use super::inner::take_inner;
-use super::role::Place;
-use super::transaction::error_of;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::backlog::skip_command;
@@ -26,7 +19,12 @@ use crate::session::facts::replies::write_to_client;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
-use crate::session::shards::facts::names_at;
+use crate::session::shards::command::Command;
+use crate::session::shards::definitions::ask_at;
+use crate::session::shards::done::Done;
+use crate::session::shards::facts::{names_at, plain_reply, refused_scatter};
+use crate::session::shards::inner::{error_of, take_inner};
+use crate::session::shards::role::Place;
 use crate::session::state::SessionState;
 use crate::state::SCHEMA;
 

@@ -1,9 +1,6 @@
 //! Learning what sharded tables are: inner sessions ask for their definitions, as the client's
 //! user, when a statement names them.
 
-use crate::session::shards::inner::ask;
-use crate::session::shards::lost::lose_transaction;
-use crate::session::shards::plan::schema_of;
 use planner::define::{
     Answer, Collations, Known, Reader, TableDefinition, Unreadable, check, collation_statement,
     table_statement,
@@ -12,14 +9,15 @@ use shard::{Layout, Node, Table};
 use sql::parse::Tree;
 use wire::rows::cells;
 
-use super::command::Command;
-use super::inner::{Inner, take_inner};
-use super::transaction::error_of;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::entry::BookEntry;
 use crate::session::leg::Leg;
-use crate::session::shards::plan::is_current;
+use crate::session::shards::command::Command;
+use crate::session::shards::inner::{ask, error_of, take_inner};
+use crate::session::shards::reading::{is_current, schema_of};
+use crate::session::shards::role::Inner;
+use crate::session::shards::transaction::lose_transaction;
 
 /// Nodes of a table that are asked for its definition.
 const NODES_ASKED_MAX: usize = 64;

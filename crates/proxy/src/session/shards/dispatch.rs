@@ -1,11 +1,5 @@
 //! A command of a session that has shards: whether it runs at home, and what its client hears.
 
-use crate::session::shards::execute::prepare_at_shards;
-use crate::session::shards::fields::list_fields;
-use crate::session::shards::lost::heed_lost_shards;
-use crate::session::shards::transaction::change_transaction;
-use crate::session::shards::transaction::roll_back_everywhere;
-use crate::session::stage::local::ids::is_ours;
 use wire::command::Kind;
 
 use crate::ending::Ending;
@@ -20,12 +14,17 @@ use crate::session::phase::Phase;
 use crate::session::reply::{answer_here, refuse_here};
 use crate::session::shards::command::Command;
 use crate::session::shards::done::Done;
-use crate::session::shards::execute::statement_at_shards;
+use crate::session::shards::execute::{prepare_at_shards, statement_at_shards};
 use crate::session::shards::facts::too_long;
+use crate::session::shards::fields::list_fields;
+use crate::session::shards::lost::heed_lost_shards;
 use crate::session::shards::planned::run_command;
 use crate::session::shards::prepared::names_one;
 use crate::session::shards::role::{Place, Role};
-use crate::session::shards::transaction::{is_about_transaction, roll_back_at_shards};
+use crate::session::shards::transaction::{
+    change_transaction, is_about_transaction, roll_back_at_shards, roll_back_everywhere,
+};
+use crate::session::stage::local::ids::is_ours;
 use crate::session::state::{Past, SessionState};
 
 /// Finds out where the command in the backlog goes, and has it run there.
@@ -142,13 +141,4 @@ async fn leave_shards(entry: &BookEntry, state: &SessionState, links: &mut Links
     }
     links.away.role = Role::default();
     Ok(())
-}
-
-impl Links {
-    /// The command in the backlog runs in the outer session.
-    fn stay_home(&mut self, kind: Kind) -> Phase {
-        let shards = self.away.role.shards();
-        (shards.stays_home, shards.last) = (true, shards.last.behind(kind));
-        Phase::Reading
-    }
 }

@@ -1,24 +1,11 @@
 //! Commands about prepared statements over sharded tables.
 
-use crate::session::shards::last_id::learn_last_id;
-use crate::session::shards::one::lend;
-use crate::session::shards::plan::sample_of;
-use crate::session::shards::planned::run_at_home;
-use crate::session::shards::stored::stopped_since;
-use crate::session::shards::transaction::change_transaction;
 use std::rc::Rc;
 
 use sql::StatementKind;
 use wire::command::{Kind, StmtExecute, statement_id};
 use wire::{Codec as _, frame};
 
-use super::command::{Command, with_types};
-use super::done::Done;
-use super::facts::{as_prepared, has_one_connection, too_long};
-use super::inner::{take_inner, take_inner_of};
-use super::prepared::{Site, Statement, depends_on_modes, prepared, renumber};
-use super::transaction::{error_of, is_about_transaction};
-use super::values::values;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::backlog::{complete_front, skip_command};
@@ -26,8 +13,19 @@ use crate::session::entry::BookEntry;
 use crate::session::facts::shown::measure_own;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
-use crate::session::shards::planned::run_command;
+use crate::session::shards::command::{Command, with_types};
+use crate::session::shards::done::Done;
+use crate::session::shards::facts::{as_prepared, has_one_connection, too_long};
+use crate::session::shards::inner::{error_of, take_inner, take_inner_of};
+use crate::session::shards::last_id::learn_last_id;
+use crate::session::shards::one::lend;
+use crate::session::shards::plan::sample_of;
+use crate::session::shards::planned::{run_at_home, run_command};
+use crate::session::shards::prepared::{Site, Statement, depends_on_modes, prepared, renumber};
 use crate::session::shards::sites::{close_site, prepare};
+use crate::session::shards::stored::stopped_since;
+use crate::session::shards::transaction::{change_transaction, is_about_transaction};
+use crate::session::shards::values::values;
 use crate::state::Settings;
 
 /// A command that names a prepared statement is in the backlog.

@@ -1,18 +1,18 @@
 //! `EXPLAIN ROUTE` of statements over sharded tables.
 
-use crate::session::shards::definitions::learn_definitions;
 use planner::plan::{Plan, Row};
 use route::{Explanation, Step};
 
-use super::command::Command;
-use super::facts::read_settings;
-use super::inner::take_inner;
-use super::plan::with_request;
 use crate::ending::Ending;
 use crate::session::entry::BookEntry;
+use crate::session::explained::{explain_command, explain_text};
 use crate::session::facts::places::circumstances;
 use crate::session::leg::Leg;
-use crate::session::stage::local::tell::{explain_command, explain_text};
+use crate::session::shards::command::Command;
+use crate::session::shards::definitions::learn_definitions;
+use crate::session::shards::inner::take_inner;
+use crate::session::shards::plan::with_request;
+use crate::session::shards::reading::read_settings;
 
 /// Writes down where the statement of a command goes that begins `from` bytes behind the
 /// beginning of its text; nothing if it is no statement.

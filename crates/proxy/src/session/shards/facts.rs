@@ -1,17 +1,19 @@
 //! What a statement over shards needs to know of its session.
 
-use crate::session::shards::plan::read_settings_for;
-use crate::session::shards::plan::select_limit;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use config::ShardTransactions;
 use planner::merge::{Order, Protocol, Window};
 use planner::plan::{Branch, Counts};
 use planner::seen::{Cells, Names};
 use route::StatementPlan;
+use runtime::control::{Control, Signal};
+use runtime::gates::TableName;
+use runtime::scattered::{Scattered, has_several_servers};
+use runtime::templates::Holds;
+use runtime::worker::Worker;
 use scatter::{Errors, Kind as Replied, Scatter as Replies, Source, What, capabilities_at_shards};
-use sql::Dialect;
-use sql::lexer::Charset;
 use sql::parse::Settings;
 use sql::shape::Effects;
 use wire::StatusFlags;
@@ -26,16 +28,11 @@ use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::shards::command::Command;
+use crate::session::shards::reading::select_limit;
 use crate::session::shards::role::Place;
-use crate::session::shards::transaction::has_one_writer_per_transaction;
 use crate::session::state::SessionState;
 use crate::sock::Input;
 use crate::state::Pin;
-use runtime::control::{Control, Signal};
-use runtime::gates::TableName;
-use runtime::scattered::{Scattered, has_several_servers};
-use runtime::templates::Holds;
-use runtime::worker::Worker;
 
 /// An error as a payload for the client.
 pub(in crate::session) fn payload_of(state: &SessionState, error: &ClientError) -> Vec<u8> {
@@ -134,20 +131,6 @@ pub(in crate::session) fn depends_on_time(
     let may_ask = what.effects.intersects(Effects::VOLATILE.union(Effects::UNKNOWN))
         || tables.iter().any(|(schema, table)| known.depends_on_time(schema, table));
     may_ask && !state.settings().any(|(key, _)| key == "timestamp")
-}
-
-/// How texts of the session are read that are in this character set.
-pub(in crate::session) async fn read_settings(
-    worker: &Worker,
-    state: &SessionState,
-    charset: Charset,
-) -> Option<Settings> {
-    let catalog = &worker.shards;
-    if catalog.dialect().is_none() {
-        let version = worker.shared.server_version().await;
-        catalog.set_dialect(Dialect::of(&version));
-    }
-    Some(read_settings_for(state, catalog.dialect()?, charset))
 }
 
 /// Whether a statement is to stop. Fails if the session is to end.
@@ -251,4 +234,9 @@ pub(super) fn names_at(worker: &Worker, hostgroup: u32) -> Arc<Names> {
 /// runs.
 pub(in crate::session) fn source_of_branch(worker: &Worker, hostgroup: u32, session: usize) -> Source {
     Source { hostgroup, session, names: names_at(worker, hostgroup), rows: Vec::new() }
+}
+
+/// Whether a transaction may write at one server only.
+pub(super) fn has_one_writer_per_transaction(worker: &Worker) -> bool {
+    worker.settings().shard_transactions == ShardTransactions::Single
 }

@@ -3,16 +3,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use route::Caller;
 use runtime::invariant::broken;
 use runtime::worker::Worker;
 use scatter::capabilities_at_shards;
 use session::causal::own::Own;
 use upstream::query;
-use wire::frame;
+use wire::{frame, packet};
 
-use super::super::links::Links;
-use super::role::Place;
 use crate::ending::Ending;
 use crate::session::client::Client;
 use crate::session::cx::Cx;
@@ -21,28 +18,8 @@ use crate::session::entry::BookEntry;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::phase::Phase;
+use crate::session::shards::role::Inner;
 use crate::session::state::SessionState;
-use crate::state::Settings;
-
-/// A session at a shard.
-#[derive(Debug)]
-pub(in crate::session) struct Inner {
-    /// The shard's hostgroup.
-    pub(super) hostgroup: u32,
-    /// Which of the sessions of that hostgroup: 0 has the transactions.
-    slot: usize,
-    /// Its number among all that the outer session has made.
-    pub(super) serial: u64,
-    /// Where it runs, with the control of its own while it runs beside others.
-    pub(in crate::session) entry: BookEntry,
-    pub(in crate::session) leg: Box<Leg>,
-    /// Who the outer session was, and what it had set, when that was taken over.
-    followed: Option<(Arc<Caller>, Rc<Settings>)>,
-    /// It has written in the transaction that is open.
-    pub(super) wrote: bool,
-    /// It has the settings of another time, and ends with the execution that runs.
-    pub(super) is_for_once: bool,
-}
 
 impl Cx<'_> {
     /// Runs the command in the backlog, and stops behind it. What it comes to if the session does
@@ -130,25 +107,6 @@ pub(super) fn inner_in(entry: &BookEntry, state: &SessionState, hostgroup: u32, 
     let mut inner = new_inner(entry, state, hostgroup, 0, 0, Some(schema.as_bytes().into()));
     stay_in_schema(&mut inner, state);
     inner
-}
-
-impl Links {
-    /// Puts an inner session back.
-    pub(super) fn put_inner(&mut self, inner: Inner) {
-        self.away.role.shards().inner.push(inner);
-    }
-}
-
-impl Inner {
-    /// Where it is.
-    pub(super) const fn place(&self) -> Place {
-        Place::Shard(self.hostgroup)
-    }
-
-    /// Whether a transaction is open there.
-    pub(super) fn is_in_transaction(&self) -> bool {
-        self.leg.state.in_transaction()
-    }
 }
 
 /// The inner session has what the outer one has set. It is in the same schema if the shard has
@@ -246,4 +204,10 @@ fn new_inner(
         wrote: false,
         is_for_once: false,
     }
+}
+
+/// The payload of the error that a reply begins with.
+pub(super) fn error_of(reply: &[u8]) -> Option<Vec<u8>> {
+    let payload = frame::front(reply);
+    (payload.first() == Some(&packet::Err::HEADER)).then(|| payload.to_vec())
 }

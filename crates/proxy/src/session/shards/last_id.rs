@@ -3,22 +3,21 @@
 //! Servers make ids of tables that are on one node. Those of sharded tables are the proxy's, and
 //! known to the outer session at once.
 
-use crate::session::shards::definitions::ask_inner;
-use crate::session::shards::inner::ask_here;
-use crate::session::shards::lost::lose_transaction;
 use sql::shape::Effects;
 use wire::rows::first_cell;
 
-use super::super::leg::Leg;
-use super::super::links::Links;
-use super::super::state::{Past, SessionState};
-use super::command::Command;
-use super::inner::{Inner, take_inner_of};
-use super::role::Place;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::entry::BookEntry;
 use crate::session::facts::commands::NEEDS_LAST_ID;
+use crate::session::leg::Leg;
+use crate::session::links::Links;
+use crate::session::shards::command::Command;
+use crate::session::shards::definitions::ask_inner;
+use crate::session::shards::inner::{ask_here, take_inner_of};
+use crate::session::shards::role::{Inner, Place};
+use crate::session::shards::transaction::lose_transaction;
+use crate::session::state::{Past, SessionState};
 use crate::state::results::LastId;
 
 /// What servers are asked.

@@ -1,37 +1,23 @@
 //! Transactions that end between two commands, since a shard has lost its part, or the layout is
 //! another one.
 
-use crate::session::shards::transaction::roll_back_everywhere;
 use std::sync::Arc;
 
 use session::ran::Ran;
 use wire::command::Kind;
 use wire::reply::Answer;
 
-use super::super::entry::BookEntry;
-use super::super::leg::Leg;
-use super::super::segments::settle;
-use super::facts::has_one_connection;
-use super::inner::Inner;
-use super::role::Role;
-use super::transaction::roll_back_at_shards;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::session::entry::BookEntry;
 use crate::session::facts::asking::ask_besides;
 use crate::session::facts::leases::look_at_server;
+use crate::session::leg::Leg;
+use crate::session::segments::settle;
+use crate::session::shards::facts::has_one_connection;
+use crate::session::shards::role::Inner;
+use crate::session::shards::transaction::{lose_transaction, roll_back_at_shards};
 use crate::session::state::Past;
-
-impl Role {
-    /// Inner sessions, if the session has any.
-    pub(in crate::session) fn inner_sessions(&mut self) -> &mut [Inner] {
-        self.0.as_mut().map_or(&mut [], |shards| &mut shards.inner)
-    }
-
-    /// Whether a transaction is open at a shard.
-    pub(in crate::session) fn has_transaction(&self) -> bool {
-        self.0.as_ref().is_some_and(|shards| shards.inner.iter().any(Inner::is_in_transaction))
-    }
-}
 
 /// Ends the transaction everywhere if one part of it has ended since the last command. The
 /// client hears of it with its next statement.
@@ -91,17 +77,6 @@ pub(super) async fn leave_old_layout(entry: &BookEntry, leg: &mut Leg) -> Result
         lose_transaction(entry, leg, ClientError::LayoutChanged).await?;
     }
     Ok(!is_same)
-}
-
-/// Rolls back everywhere. The client hears why with its next statement.
-pub(super) async fn lose_transaction(
-    entry: &BookEntry,
-    leg: &mut Leg,
-    error: ClientError,
-) -> Result<(), Ending> {
-    roll_back_everywhere(entry, leg).await?;
-    leg.state.transaction.rolled_back = Some(Box::new(error));
-    Ok(())
 }
 
 /// Behind an error, which tells nothing of the transaction: asks the server whether that is still

@@ -4,12 +4,6 @@
 //! Tables on one server are asked at the same time, over connections of their own. In a transaction
 //! there is one connection to a server: its tables are asked one after the other.
 
-use crate::session::shards::last_id::give_last_id;
-use crate::session::shards::last_id::learn_last_id_for;
-use crate::session::shards::last_id::note_last_id;
-use crate::session::shards::last_id::set_last_id;
-use crate::session::shards::lost::lose_transaction;
-use crate::session::shards::transaction::commit_everywhere;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
@@ -19,21 +13,9 @@ use std::sync::atomic::Ordering;
 use observe::running::Measured;
 use planner::plan::{Branch, Counts};
 use runtime::scattered::Scattered;
-use scatter::{Over, Relay, Scatter as Replies, Source};
+use scatter::{Relay, Scatter as Replies, Source};
 use wire::reply::End;
 
-use super::super::links::Links;
-use super::super::state::SessionState;
-use super::command::Command;
-use super::done::Done;
-use super::facts::{has_one_connection, refused_scatter, what};
-use super::gated::pass_gates;
-use super::moment::Moment;
-use super::relaying::{relay_scatter, wait_for_parts};
-use super::role::Place;
-use super::runners::{Opening, Runner, Runners, Unit};
-use super::sites::packets_for;
-use super::transaction::enter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::backlog::skip_command;
@@ -42,9 +24,20 @@ use crate::session::facts::replies::{reply, reply_error};
 use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::reply::answer_here;
+use crate::session::shards::command::Command;
 use crate::session::shards::defining::run_definition;
-use crate::session::shards::facts::source_of_branch;
-use crate::session::shards::warnings::warnings_of;
+use crate::session::shards::done::Done;
+use crate::session::shards::facts::{has_one_connection, refused_scatter, source_of_branch, what};
+use crate::session::shards::gated::pass_gates;
+use crate::session::shards::gathered::warnings_of;
+use crate::session::shards::last_id::{give_last_id, learn_last_id_for, note_last_id, set_last_id};
+use crate::session::shards::moment::Moment;
+use crate::session::shards::relaying::{relay_scatter, wait_for_parts};
+use crate::session::shards::role::Place;
+use crate::session::shards::runners::{Opening, Runner, Runners, Unit};
+use crate::session::shards::sites::packets_for;
+use crate::session::shards::transaction::{commit_everywhere, enter, lose_transaction};
+use crate::session::state::SessionState;
 
 /// How a statement over several shards has ended.
 pub(super) struct Ended {
@@ -325,26 +318,6 @@ fn unit_of(state: &SessionState, command: &Command, branches: &[Branch], has_mom
         (true, true) if branches.len() > 1 && !command.defines() => Unit::Savepoint,
         (true, false) if !command.defines() && (branches.len() > 1 || has_moment) => Unit::Transaction,
         _ => Unit::None,
-    }
-}
-
-impl Links {
-    /// Keeps what later statements may ask about this one.
-    pub(super) fn note_scattered(
-        &mut self,
-        state: &mut SessionState,
-        relay: &Relay,
-        first: u32,
-        branches: usize,
-    ) {
-        let scatter = relay.scatter();
-        let over = scatter.over();
-        if let Some(over) = over.filter(|_| branches > 1) {
-            state.last.note_elsewhere(over.outcome, over.found_rows);
-        }
-        let is_one = branches == 1 || over.is_none_or(Over::is_error);
-        let shards = self.away.role.shards();
-        shards.last = if is_one { Place::Shard(first) } else { Place::Home };
     }
 }
 

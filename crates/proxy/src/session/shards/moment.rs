@@ -4,7 +4,6 @@
 //! variable `timestamp` for it. It is set behind the beginning of a transaction or behind a
 //! savepoint, so that the connection is the one of the change, and taken back before their end.
 
-use super::inner::Inner;
 use std::time::{Duration, SystemTime};
 
 use wire::frame::HEADER_LEN;
@@ -13,6 +12,7 @@ use wire::reply::Answer;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::facts::asking::{ask_server, packet_of};
+use crate::session::shards::role::Inner;
 
 /// Takes the time of a change back.
 const ENDS: &str = "SET timestamp = DEFAULT";

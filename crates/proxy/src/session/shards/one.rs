@@ -1,29 +1,25 @@
 //! Statements that run at one shard with the client's own socket: what runs them is the path of all
 //! statements.
 
-use crate::session::shards::inner::run_inner;
-use crate::session::shards::last_id::give_last_id;
-use crate::session::shards::last_id::learn_last_id_for;
-use crate::session::shards::last_id::note_last_id;
-use crate::session::shards::lost::lose_transaction;
 use planner::plan::Branch;
 use sql::shape::Effects;
 use wire::frame::{HEADER_LEN, Header};
 
-use super::super::links::Links;
-use super::command::Command;
-use super::done::Done;
-use super::facts::{has_one_connection, may_write};
-use super::inner::{Inner, take_inner};
-use super::role::Place;
-use super::sites::packets_for;
-use super::transaction::enter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::entry::BookEntry;
 use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::reply::answer_here;
+use crate::session::shards::command::Command;
+use crate::session::shards::done::Done;
+use crate::session::shards::facts::{has_one_connection, may_write};
+use crate::session::shards::gathered::tell_warnings;
+use crate::session::shards::inner::{run_inner, take_inner};
+use crate::session::shards::last_id::{give_last_id, learn_last_id_for, note_last_id};
+use crate::session::shards::role::{Inner, Place};
+use crate::session::shards::sites::packets_for;
+use crate::session::shards::transaction::{enter, lose_transaction};
 use crate::session::state::{Past, SessionState};
 
 /// What of a statement's effects may change rows.
@@ -108,7 +104,7 @@ pub(super) async fn run_where(
 ) -> Result<Done, Ending> {
     let hostgroup = match place {
         Place::Home => return Ok(Done::Home),
-        Place::Shards => return Ok(leg.tell_warnings(command)),
+        Place::Shards => return Ok(tell_warnings(leg, command)),
         Place::Shard(hostgroup) | Place::Behind(hostgroup) => hostgroup,
     };
     if command.asks_last_id() {
@@ -149,14 +145,4 @@ pub(super) async fn lend(
     behind.append(&mut io.backlog);
     io.backlog = behind;
     ended
-}
-
-impl Links {
-    /// An execution may open a cursor at this shard.
-    fn note_cursor(&mut self, command: &Command, branch: &Branch, inner: u64) {
-        let Some((id, _)) = command.execution else { return };
-        let Some(statement) = self.away.role.shards().statements.get(id) else { return };
-        let known_as = statement.site(inner, branch.text.as_deref());
-        statement.cursor = known_as.filter(|_| command.opens_cursor()).map(|id| (inner, id));
-    }
 }

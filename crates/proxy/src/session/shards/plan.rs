@@ -1,9 +1,5 @@
 //! Where a statement goes: what the planner says of its text, with what is known of its tables.
 
-use crate::session::shards::definitions::learn_definitions;
-use crate::session::shards::last_id::learn_last_id;
-use crate::session::shards::last_id::learn_last_id_at_home;
-use crate::session::shards::stored::stopped_behind;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,27 +13,26 @@ use runtime::scattered::Scattered;
 use runtime::templates::{Found, Kept};
 use runtime::worker::Worker;
 use shard::{Layout, TableKind};
-use sql::lexer::Charset;
 use sql::parse::{Settings, Tree};
 use sql::shape::Effects;
-use sql::{Dialect, Modes, StatementKind};
 
-use super::super::links::Links;
-use super::super::state::SessionState;
-use super::command::Command;
-use super::defining::stopped;
-use super::facts::{depends_on_time, holds, keeps_home, read_settings};
-use super::ids::{ids_for, raise_ids};
-use super::naming::{names_table, of_unknown_charset, prepares_table, refused, unread};
-use super::prepared::Context;
-use super::role::Place;
-use super::stored::Named;
-use super::warnings::Question;
-use super::way::Way;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::entry::BookEntry;
 use crate::session::leg::Leg;
+use crate::session::links::Links;
+use crate::session::shards::command::Command;
+use crate::session::shards::defining::stopped;
+use crate::session::shards::definitions::learn_definitions;
+use crate::session::shards::facts::{depends_on_time, holds, keeps_home};
+use crate::session::shards::ids::{ids_for, raise_ids};
+use crate::session::shards::last_id::{learn_last_id, learn_last_id_at_home};
+use crate::session::shards::naming::{names_table, of_unknown_charset, prepares_table, refused, unread};
+use crate::session::shards::prepared::Context;
+use crate::session::shards::reading::{has_mode, is_current, read_settings, schema_of, select_limit};
+use crate::session::shards::stored::{Named, stopped_behind};
+use crate::session::shards::way::Way;
+use crate::session::state::SessionState;
 use crate::state::results::LastId;
 
 /// Effects for which it matters what the session has done, or that change rows or tables: the plan
@@ -391,63 +386,11 @@ fn refused_by_session(links: &Links, what: StatementPlan) -> Option<ClientError>
     None
 }
 
-/// Whether the session has set a mode.
-fn has_mode(state: &SessionState, mode: &[u8]) -> bool {
-    let has = |text: &[u8]| text.windows(mode.len()).any(|part| part.eq_ignore_ascii_case(mode));
-    state.settings().any(|(key, text)| key.starts_with("sql_mode") && has(text))
-}
-
-/// The same for servers that read texts like this.
-pub(super) fn read_settings_for(state: &SessionState, dialect: Dialect, charset: Charset) -> Settings {
-    let reading = state.reading();
-    let modes = Modes {
-        ansi_quotes: has_mode(state, b"ANSI"),
-        no_backslash_escapes: reading.no_backslash_escapes,
-        charset,
-    };
-    let (pipes_as_concat, high_not_precedence) =
-        (has_mode(state, b"PIPES_AS_CONCAT") || modes.ansi_quotes, has_mode(state, b"HIGH_NOT_PRECEDENCE"));
-    Settings { modes, dialect, pipes_as_concat, high_not_precedence }
-}
-
-/// `sql_select_limit`, if it is not the largest number.
-pub(super) fn select_limit(state: &SessionState) -> Option<u64> {
-    let limit = state.settings().find(|(key, _)| *key == "sql_select_limit");
-    limit.and_then(|(_, text)| number_of(text)).filter(|limit| *limit < u64::MAX)
-}
-
 /// Whether a statement names a sharded table.
 fn names_sharded(state: &SessionState, command: &Command, tree: &Tree, layout: &Layout) -> bool {
     let current = String::from_utf8_lossy(schema_of(state, command));
     let named = planner::plan::tables(tree, &command.text, &current);
     named.iter().any(|(schema, table)| layout.table(schema, table).is_some())
-}
-
-/// The schema in which the names of a command are looked up.
-pub(super) fn schema_of<'t>(state: &'t SessionState, command: &'t Command) -> &'t [u8] {
-    command.context.as_ref().map_or(state.caller.schema(), |context| &context.schema)
-}
-
-impl Links {
-    /// Where the statement has run that this one asks about, if it asks about one.
-    pub(super) fn place_of_last(&mut self, what: StatementPlan, text: &[u8]) -> Option<Place> {
-        let shards = self.away.role.shards();
-        let is_diagnostics = what.kind == StatementKind::Diagnostics;
-        let asks = what.effects.intersects(Effects::READS_LAST) || is_diagnostics;
-        let is_there = match shards.last {
-            Place::Home => false,
-            Place::Shard(_) => true,
-            // All else that they may ask is known without the shards.
-            Place::Shards => Question::of(text).is_some(),
-            Place::Behind(_) => is_diagnostics || Question::of(text).is_some(),
-        };
-        (asks && is_there).then_some(shards.last)
-    }
-}
-
-/// Whether a layout is that of now: others may be loaded while servers are asked.
-pub(super) fn is_current(worker: &Worker, layout: &Layout) -> bool {
-    worker.settings().shards.as_deref().is_some_and(|now| std::ptr::eq(now, layout))
 }
 
 /// What is wrong with a table that a command writes to.
@@ -461,10 +404,4 @@ fn wrong_with(worker: &Worker, command: &Command, named: &[TableName]) -> Option
     let tables = worker.shards.tables();
     let wrong = named.iter().find_map(|(schema, table)| tables.wrong(schema, table))?;
     Some(ClientError::not_sharded("a write to a table that is not as it should be", wrong))
-}
-
-/// The number that a `SET` ends with.
-fn number_of(text: &[u8]) -> Option<u64> {
-    let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    std::str::from_utf8(text.get(text.len() - digits..)?).ok()?.parse().ok()
 }

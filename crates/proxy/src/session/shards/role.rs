@@ -3,13 +3,24 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use planner::plan::Branch;
+use route::{Caller, StatementPlan};
 use runtime::worker::Worker;
+use scatter::{Over, Relay};
 use shard::Layout;
+use sql::StatementKind;
+use sql::shape::Effects;
 use wire::command::Kind;
 
-use super::inner::Inner;
-use super::prepared::Statements;
-use super::savepoints::Savepoints;
+use crate::session::entry::BookEntry;
+use crate::session::leg::Leg;
+use crate::session::links::Links;
+use crate::session::phase::Phase;
+use crate::session::shards::command::Command;
+use crate::session::shards::prepared::Statements;
+use crate::session::shards::savepoints::Savepoints;
+use crate::session::shards::warnings::{Question, Warnings};
+use crate::session::state::SessionState;
 use crate::state::Settings;
 
 /// The part of a session in statements over sharded tables. Most have none, and all pay for its
@@ -82,23 +93,6 @@ pub(super) struct Transaction {
     pub(super) is_special: bool,
 }
 
-/// The warnings of a statement.
-#[derive(Debug, Default)]
-pub(super) struct Warnings {
-    /// Definitions of the columns, as a server sends them.
-    pub(super) columns: Vec<Vec<u8>>,
-    pub(super) all: Vec<Warning>,
-    /// How many there were. Servers keep the first ones.
-    pub(super) count: u64,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Warning {
-    pub(super) level: Vec<u8>,
-    pub(super) code: Vec<u8>,
-    pub(super) text: Vec<u8>,
-}
-
 /// Where a statement runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Place {
@@ -164,4 +158,110 @@ impl Role {
     pub(super) fn shards(&mut self) -> &mut Shards {
         self.0.get_or_insert_default()
     }
+
+    /// Inner sessions, if the session has any.
+    pub(in crate::session) fn inner_sessions(&mut self) -> &mut [Inner] {
+        self.0.as_mut().map_or(&mut [], |shards| &mut shards.inner)
+    }
+
+    /// Whether a transaction is open at a shard.
+    pub(in crate::session) fn has_transaction(&self) -> bool {
+        self.0.as_ref().is_some_and(|shards| shards.inner.iter().any(Inner::is_in_transaction))
+    }
+}
+
+impl Links {
+    /// Puts an inner session back.
+    pub(super) fn put_inner(&mut self, inner: Inner) {
+        self.away.role.shards().inner.push(inner);
+    }
+
+    /// The command of the client runs no more, or goes on at home. Whether it ran at a shard.
+    pub(in crate::session) fn come_home(&mut self) -> bool {
+        let Some(shards) = self.away.role.0.as_mut() else { return false };
+        let Some(inner) = shards.runs.take() else { return false };
+        shards.last = inner.place();
+        shards.inner.push(inner);
+        true
+    }
+
+    /// The command in the backlog runs in the outer session.
+    pub(in crate::session) fn stay_home(&mut self, kind: Kind) -> Phase {
+        let shards = self.away.role.shards();
+        (shards.stays_home, shards.last) = (true, shards.last.behind(kind));
+        Phase::Reading
+    }
+
+    /// Keeps what later statements may ask about this one.
+    pub(super) fn note_scattered(
+        &mut self,
+        state: &mut SessionState,
+        relay: &Relay,
+        first: u32,
+        branches: usize,
+    ) {
+        let scatter = relay.scatter();
+        let over = scatter.over();
+        if let Some(over) = over.filter(|_| branches > 1) {
+            state.last.note_elsewhere(over.outcome, over.found_rows);
+        }
+        let is_one = branches == 1 || over.is_none_or(Over::is_error);
+        let shards = self.away.role.shards();
+        shards.last = if is_one { Place::Shard(first) } else { Place::Home };
+    }
+
+    /// An execution may open a cursor at this shard.
+    pub(super) fn note_cursor(&mut self, command: &Command, branch: &Branch, inner: u64) {
+        let Some((id, _)) = command.execution else { return };
+        let Some(statement) = self.away.role.shards().statements.get(id) else { return };
+        let known_as = statement.site(inner, branch.text.as_deref());
+        statement.cursor = known_as.filter(|_| command.opens_cursor()).map(|id| (inner, id));
+    }
+
+    /// Where the statement has run that this one asks about, if it asks about one.
+    pub(super) fn place_of_last(&mut self, what: StatementPlan, text: &[u8]) -> Option<Place> {
+        let shards = self.away.role.shards();
+        let is_diagnostics = what.kind == StatementKind::Diagnostics;
+        let asks = what.effects.intersects(Effects::READS_LAST) || is_diagnostics;
+        let is_there = match shards.last {
+            Place::Home => false,
+            Place::Shard(_) => true,
+            // All else that they may ask is known without the shards.
+            Place::Shards => Question::of(text).is_some(),
+            Place::Behind(_) => is_diagnostics || Question::of(text).is_some(),
+        };
+        (asks && is_there).then_some(shards.last)
+    }
+}
+
+impl Inner {
+    /// Where it is.
+    pub(super) const fn place(&self) -> Place {
+        Place::Shard(self.hostgroup)
+    }
+
+    /// Whether a transaction is open there.
+    pub(super) fn is_in_transaction(&self) -> bool {
+        self.leg.state.in_transaction()
+    }
+}
+
+/// A session at a shard.
+#[derive(Debug)]
+pub(in crate::session) struct Inner {
+    /// The shard's hostgroup.
+    pub(super) hostgroup: u32,
+    /// Which of the sessions of that hostgroup: 0 has the transactions.
+    pub(super) slot: usize,
+    /// Its number among all that the outer session has made.
+    pub(super) serial: u64,
+    /// Where it runs, with the control of its own while it runs beside others.
+    pub(in crate::session) entry: BookEntry,
+    pub(in crate::session) leg: Box<Leg>,
+    /// Who the outer session was, and what it had set, when that was taken over.
+    pub(super) followed: Option<(Arc<Caller>, Rc<Settings>)>,
+    /// It has written in the transaction that is open.
+    pub(super) wrote: bool,
+    /// It has the settings of another time, and ends with the execution that runs.
+    pub(super) is_for_once: bool,
 }

@@ -1,7 +1,5 @@
 //! Inner sessions that run the branches of one command.
 
-use crate::session::shards::inner::ask;
-use crate::session::shards::inner::run_inner;
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -14,16 +12,16 @@ use session::committed::{Part, Place, Verdict, verdict};
 use wire::Capabilities;
 use wire::frame::put_message;
 
-use super::super::client::Client;
-use super::facts::payload_of;
-use super::inner::Inner;
-use super::moment::Moment;
-use super::transaction::error_of;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use crate::session::client::Client;
 use crate::session::facts::leases::{look_at_server, lose_backend_for};
 use crate::session::io::Io;
 use crate::session::leg::Leg;
+use crate::session::shards::facts::payload_of;
+use crate::session::shards::inner::{ask, error_of, run_inner};
+use crate::session::shards::moment::Moment;
+use crate::session::shards::role::Inner;
 
 /// What inner sessions are asked.
 const QUESTION: &[u8] = b"SHOW WARNINGS";

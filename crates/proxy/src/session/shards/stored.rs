@@ -1,7 +1,6 @@
 //! Stored code beside sharded tables: servers are asked what is behind the names of a statement,
 //! and what would see a part of a sharded table only does not run.
 
-use crate::session::shards::definitions::ask_at;
 use std::collections::BTreeSet;
 
 use planner::plan::Branch;
@@ -17,8 +16,6 @@ use sql::shape::{Effects, Table, function_effects};
 use sql::{Modes, StatementKind};
 use wire::rows::cells;
 
-use super::transaction::error_of;
-use super::way::Way;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::entry::BookEntry;
@@ -26,6 +23,9 @@ use crate::session::facts::places::has_one_way;
 use crate::session::facts::routing::judge;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
+use crate::session::shards::definitions::ask_at;
+use crate::session::shards::inner::error_of;
+use crate::session::shards::way::Way;
 use crate::session::state::SessionState;
 
 /// What a statement may do that calls something: its routines are looked for.

@@ -1,16 +1,12 @@
 //! Queries whose shard a template names: they take the phases of a session without shards, at that
 //! shard. Nothing is copied and nothing is allocated for them.
 
-use crate::session::shards::inner::cx_of;
-use crate::session::shards::plan::read_settings_for;
 use std::sync::atomic::Ordering;
 use std::task::Context;
 
 use command::Command;
 use wire::command::Kind;
 
-use super::facts::{has_one_connection, holds};
-use super::inner::{Inner, take_inner};
 use crate::ending::Ending;
 use crate::session::entry::BookEntry;
 use crate::session::facts::commands::{Look, look};
@@ -18,6 +14,10 @@ use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
 use crate::session::phase::Phase;
+use crate::session::shards::facts::{has_one_connection, holds};
+use crate::session::shards::inner::{cx_of, take_inner};
+use crate::session::shards::reading::read_settings_for;
+use crate::session::shards::role::Inner;
 use crate::session::state::SessionState;
 use crate::state::Pin;
 
@@ -44,17 +44,6 @@ pub(in crate::session) fn begin_at_shard(
     let phase = cx_of(io, &mut inner).begin(cx, input);
     leg.links.away.role.shards().runs = Some(inner);
     phase.map(Some)
-}
-
-impl Links {
-    /// The command of the client runs no more, or goes on at home. Whether it ran at a shard.
-    pub(in crate::session) fn come_home(&mut self) -> bool {
-        let Some(shards) = self.away.role.0.as_mut() else { return false };
-        let Some(inner) = shards.runs.take() else { return false };
-        shards.last = inner.place();
-        shards.inner.push(inner);
-        true
-    }
 }
 
 /// The hostgroup of the query that `input` consists of, if it is known, and if all that has to

@@ -7,41 +7,35 @@
 //! several are allowed. Home is asked about savepoints first: a name that it does not know is an
 //! error of the statement alone.
 
-use crate::session::shards::inner::ask;
-use crate::session::shards::inner::ask_beside;
-use crate::session::shards::inner::ask_here;
-use crate::session::shards::inner::follow;
-use crate::session::shards::lost::lose_transaction;
 use std::pin::pin;
 use std::rc::Rc;
 
-use config::ShardTransactions;
 use front::login::ok;
 use reply::errors::INTERRUPTED;
 use route::StatementPlan;
-use runtime::worker::Worker;
-use session::committed::{self, Part, Verdict, verdict};
+use session::committed;
+use session::committed::{Part, Verdict, verdict};
 use sql::StatementKind;
 use sql::shape::Effects;
 use wire::frame::put_message;
 use wire::{Capabilities, Codec as _, packet};
 
-use super::autocommit::keeps_transaction;
-use super::command::Command;
-use super::done::Done;
-use super::facts::payload_of;
-use super::inner::{Inner, take_inner_at};
-use super::relaying::wait_for_parts;
-use super::role::{Place, Transaction};
-use super::runners::join;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::entry::BookEntry;
 use crate::session::facts::leases::lose_backend_for;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
+use crate::session::shards::autocommit::{keeps_transaction, may_begin_later};
+use crate::session::shards::command::Command;
+use crate::session::shards::done::Done;
+use crate::session::shards::facts::payload_of;
+use crate::session::shards::inner::{ask, ask_beside, ask_here, error_of, follow, take_inner_at};
+use crate::session::shards::relaying::wait_for_parts;
+use crate::session::shards::role::{Inner, Place, Transaction};
+use crate::session::shards::runners::join;
 use crate::session::state::{OF_SESSION, Past, SessionState};
-use crate::session::without_writer::{begin_later, end_unbegun, may_begin_later};
+use crate::session::without_writer::{begin_later, end_unbegun};
 use crate::state::Pin;
 use crate::state::without_writer::{Bracket, bracket};
 
@@ -378,11 +372,6 @@ pub(super) async fn enter(
     Ok(Ok(inner))
 }
 
-/// Whether a transaction may write at one server only.
-pub(super) fn has_one_writer_per_transaction(worker: &Worker) -> bool {
-    worker.settings().shard_transactions == ShardTransactions::Single
-}
-
 /// Whether a statement may end a transaction by what it runs, which its own text does not tell.
 fn may_end_unseen(what: StatementPlan) -> bool {
     let runs = matches!(
@@ -392,8 +381,13 @@ fn may_end_unseen(what: StatementPlan) -> bool {
     runs || what.several && what.effects.intersects(Effects::UNKNOWN)
 }
 
-/// The payload of the error that a reply begins with.
-pub(super) fn error_of(reply: &[u8]) -> Option<Vec<u8>> {
-    let payload = wire::frame::front(reply);
-    (payload.first() == Some(&packet::Err::HEADER)).then(|| payload.to_vec())
+/// Rolls back everywhere. The client hears why with its next statement.
+pub(super) async fn lose_transaction(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    error: ClientError,
+) -> Result<(), Ending> {
+    roll_back_everywhere(entry, leg).await?;
+    leg.state.transaction.rolled_back = Some(Box::new(error));
+    Ok(())
 }

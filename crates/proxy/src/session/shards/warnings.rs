@@ -1,22 +1,11 @@
 //! Warnings of a statement over several shards. Each server keeps its own, and forgets them when
 //! the statement is committed: they are read before, and told to a client that asks for them.
 
-use planner::plan::Counts;
-use runtime::worker::Worker;
-use scatter::{Over, capabilities_at_shards, row_of, with_rows};
+use scatter::{row_of, with_rows};
 use wire::frame::put_message;
-use wire::packet::{self, Column, TextRow};
-use wire::reply::End;
+use wire::packet::{Column, TextRow};
 use wire::rows::{Rows, cells};
-use wire::{Capabilities, Codec as _, StatusFlags};
-
-use super::command::Command;
-use super::done::Done;
-use super::many::Ended;
-use super::role::{Warning, Warnings};
-use super::runners::Runners;
-use crate::session::leg::Leg;
-use crate::session::shards::facts::names_at;
+use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 /// `MYSQL_TYPE_LONGLONG`, of counts.
 const LONGLONG: u8 = 8;
@@ -77,7 +66,7 @@ impl Question {
 }
 
 /// A system variable that counts: its name as the column's, and whether it counts errors only.
-fn count(item: &str) -> Option<(String, bool)> {
+pub(in crate::session) fn count(item: &str) -> Option<(String, bool)> {
     let item = item.trim();
     let name = item.to_ascii_lowercase();
     let name = name.strip_prefix("@@")?;
@@ -92,7 +81,13 @@ fn count(item: &str) -> Option<(String, bool)> {
 impl Warnings {
     /// Takes the warnings of a branch, whose rows have these numbers for the client. They are
     /// behind `before` rows if they have none. The highest number of a row.
-    fn add(&mut self, reply: &[u8], numbers: &[u32], before: u32, logical: impl Fn(&[u8]) -> Vec<u8>) -> u32 {
+    pub(in crate::session) fn add(
+        &mut self,
+        reply: &[u8],
+        numbers: &[u32],
+        before: u32,
+        logical: impl Fn(&[u8]) -> Vec<u8>,
+    ) -> u32 {
         let Some((rows, told)) = Rows::of(reply).zip(cells(reply)) else { return before };
         if self.columns.is_empty() {
             self.columns = rows.definitions().map(<[u8]>::to_vec).collect();
@@ -125,7 +120,7 @@ impl Warnings {
 
     /// The packets of the answer to a question, the first one with sequence id `seq`. Columns were
     /// sent by a server with `theirs`.
-    fn answer(
+    pub(super) fn answer(
         &self,
         question: &Question,
         seq: u8,
@@ -173,68 +168,34 @@ impl Warning {
         self.level.eq_ignore_ascii_case(b"error")
     }
 
-    fn row(&self) -> u32 {
+    pub(in crate::session) fn row(&self) -> u32 {
         row_of(&self.text).map_or(0, |(_, number)| number)
     }
 }
 
 /// Whether a server tells an error with this code.
-fn has_error(reply: &[u8], code: u16) -> bool {
+pub(in crate::session) fn has_error(reply: &[u8], code: u16) -> bool {
     let code = code.to_string();
     let is_it =
         |row: &Vec<Option<&[u8]>>| matches!(row[..], [Some(b"Error"), Some(of), _] if of == code.as_bytes());
     cells(reply).is_some_and(|rows| rows.iter().any(is_it))
 }
 
-impl Leg {
-    /// Answers a question about the warnings of the last statement, which has run at several
-    /// shards.
-    pub(super) fn tell_warnings(&mut self, command: &Command) -> Done {
-        let Some(question) = Question::of(&command.text) else { return Done::Home };
-        let caps = self.state.identity.capabilities;
-        let (theirs, status) = (capabilities_at_shards(caps), self.state.status);
-        Done::Told(self.links.away.role.shards().warnings.answer(&question, 1, status, [theirs, caps]))
-    }
+/// The warnings of a statement.
+#[derive(Debug, Default)]
+pub(super) struct Warnings {
+    /// Definitions of the columns, as a server sends them.
+    pub(super) columns: Vec<Vec<u8>>,
+    pub(super) all: Vec<Warning>,
+    /// How many there were. Servers keep the first ones.
+    pub(super) count: u64,
 }
 
-/// The warnings that the branches of a statement have told. Copies have the same: the first one
-/// tells them. Of a statement that has failed they are those of the branch with the error.
-pub(super) fn warnings_of(
-    worker: &Worker,
-    runners: &mut Runners,
-    ended: &Ended,
-    over: Option<&Over>,
-) -> Warnings {
-    let (numbers, counts) = (&ended.rows, ended.counts);
-    let mut told: Vec<_> = Vec::new();
-    for runner in &mut runners.all {
-        let hostgroup = runner.inner.hostgroup;
-        let replies = std::mem::take(&mut runner.told).into_iter();
-        told.extend(replies.map(|(number, reply)| (number, hostgroup, reply)));
-    }
-    told.sort_by_key(|(number, ..)| *number);
-    let mut warnings = Warnings::default();
-    match over.map(|over| over.outcome.end) {
-        Some(End::Ok { warnings: count, .. } | End::Eof { warnings: count, .. }) => {
-            warnings.count = count.into();
-        }
-        Some(End::Err { code }) => told.retain(|(_, _, reply)| has_error(reply, code)),
-        _ => told.clear(),
-    }
-    if counts == Counts::Same || over.is_some_and(Over::is_error) {
-        told.truncate(1);
-    }
-    let mut before = 0;
-    for (number, hostgroup, reply) in told {
-        let names = names_at(worker, hostgroup);
-        let of_branch = numbers.get(number).map_or(&[][..], Vec::as_slice);
-        let logical = |text: &[u8]| names.logical_text(text).into_owned();
-        before = warnings.add(&reply, of_branch, before, logical);
-    }
-    if !numbers.is_empty() {
-        warnings.all.sort_by_key(Warning::row);
-    }
-    warnings
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Warning {
+    pub(super) level: Vec<u8>,
+    pub(super) code: Vec<u8>,
+    pub(super) text: Vec<u8>,
 }
 
 #[cfg(test)]

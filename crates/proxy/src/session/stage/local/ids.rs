@@ -3,8 +3,6 @@
 use std::pin::pin;
 
 use command::Command;
-use runtime::worker::Worker;
-use session::limits::FIRST_CONNECTION_ID;
 use upstream::{AcquireError, Full};
 use wire::command::Kind;
 
@@ -13,12 +11,11 @@ use crate::session::backlog::complete_command;
 use crate::session::client::watched;
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
-use crate::session::facts::commands::{Look, look, naming};
+use crate::session::facts::commands::{Look, look};
 use crate::session::leg::Leg;
-use crate::session::links::Links;
 use crate::session::own::refuse_unserved;
 use crate::session::stage::local::kill_forms::spell_kill;
-use crate::statement::{self, Own};
+use crate::statement::Own;
 
 impl Cx<'_> {
     /// Deals with such a command, which is in the backlog.
@@ -86,34 +83,4 @@ impl Cx<'_> {
 /// Whether the proxy deals with a command itself, or may have to.
 pub(in crate::session) fn is_ours(entry: &BookEntry, leg: &Leg, command: Option<Command<'_>>) -> bool {
     command.is_none_or(|command| look(&entry.worker, leg, command) != Look::Plain)
-}
-
-impl Links {
-    /// A command with a statement that names sessions, with their threads at the backend's server
-    /// in their place; `None` if it names none that has one there.
-    fn with_threads(&self, worker: &Worker, command: Command<'_>) -> Option<Vec<u8>> {
-        let (text, payload) = (naming(command)?, command.payload());
-        let server = &self.in_use.as_ref()?.server().endpoint().endpoint;
-        // A server that counts that far could be asked for the wrong one.
-        let thread = |session| {
-            worker
-                .shared
-                .upstream
-                .threads
-                .thread(server, session)
-                .filter(|&thread| thread < FIRST_CONNECTION_ID)
-        };
-        let translated = statement::naming::translated(text, thread)?;
-        let front = payload.get(..payload.len() - text.len())?;
-        Some([front, &translated].concat())
-    }
-
-    /// Whether a command has a statement that names sessions, in whose place a server needs its own
-    /// threads. Without a backend it is not known yet which.
-    pub(in crate::session) fn names_threads(&self, worker: &Worker, command: Command<'_>) -> bool {
-        if self.in_use.is_some() {
-            return self.with_threads(worker, command).is_some();
-        }
-        naming(command).is_some_and(statement::naming::is_one)
-    }
 }

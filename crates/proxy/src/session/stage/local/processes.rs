@@ -15,9 +15,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::cx::Cx;
 use crate::session::facts::orders::while_waiting;
-use crate::session::flight::Flight;
 use crate::session::reply::refuse_here;
-use crate::statement::Own;
 
 impl Cx<'_> {
     /// Asks all workers for their sessions, for the statement in the backlog.
@@ -42,13 +40,6 @@ impl Cx<'_> {
         let absent = Absent::new(sessions, self.leg.state.identity.connection_id, user, is_full);
         self.leg.flight.begin().absent = Some(Box::new(absent));
         Ok(())
-    }
-}
-
-impl Flight {
-    /// Whether the sessions are known that such a statement needs: it is forwarded like any other.
-    pub(in crate::session) fn needs_no_more(&self, own: Own) -> bool {
-        matches!(own, Own::Processes { .. }) && self.absent.is_some()
     }
 }
 

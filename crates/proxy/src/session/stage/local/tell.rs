@@ -1,35 +1,26 @@
 //! Answers to questions about where statements go and what the session knows: `EXPLAIN ROUTE`, the
 //! trace of the last statement, `PROXYSQL INTERNAL SESSION`.
 
-use crate::session::shards::explain::explain_shards;
 use command::{Command, Copied};
 use front::login::ok;
-use route::{Candidate, Explanation, MustSee, Verdict};
-use runtime::fresh::{Wanted, must_see};
-use runtime::routing::Circumstances;
-use runtime::routing::explain::explain;
-use upstream::candidates;
+use route::Explanation;
 use wire::command::Kind;
 use wire::frame::put_message;
-use wire::packet::{self, TextRow};
-use wire::{Capabilities, StatusFlags};
+use wire::packet::TextRow;
+use wire::{Capabilities, StatusFlags, packet};
 
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::backlog::skip_command;
-use crate::session::catch_up::fresh_for;
 use crate::session::cx::Cx;
 use crate::session::entry::BookEntry;
-use crate::session::facts::answers::peek;
-use crate::session::facts::causal::explain_writes;
-use crate::session::facts::places::{asked, circumstances};
+use crate::session::explained::explain_command;
 use crate::session::facts::replies::write_to_client;
 use crate::session::facts::shown::begin_own;
 use crate::session::internal::internals;
 use crate::session::leg::Leg;
-use crate::session::links::Links;
 use crate::session::reply::{answer_here, refuse_here};
-use crate::session::state::SessionState;
+use crate::session::shards::explain::explain_shards;
 use crate::statement::Ask;
 
 /// `utf8mb4_general_ci`, the collation of all cells.
@@ -114,62 +105,6 @@ async fn explain_route(
         return Box::pin(explain_shards(entry, leg, command, from)).await;
     }
     Ok(explain_command(entry, &leg.state, &leg.links, command, from))
-}
-
-/// The same where no tables are split over servers.
-pub(in crate::session) fn explain_command(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
-    command: Command<'_>,
-    from: usize,
-) -> Option<Explanation> {
-    let session = links.session(state);
-    let at = circumstances(&entry.worker, state, &session, asked(command, 0), false);
-    explain_text(entry, state, links, command.text().get(from..)?, true, &at)
-}
-
-/// What becomes of `text`, and why; nothing if it is no statement.
-pub(in crate::session) fn explain_text(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
-    text: &[u8],
-    is_whole: bool,
-    at: &Circumstances<'_>,
-) -> Option<Explanation> {
-    let shared = &entry.worker.shared;
-    let candidates = |hostgroup| {
-        let bound = bound_to(links, state, hostgroup).map(|one| vec![one]);
-        bound.unwrap_or_else(|| candidates(&shared.upstream.pool, hostgroup, shared.uptime()))
-    };
-    let routing = entry.worker.routing.borrow();
-    let must_see = |verdict: &Verdict, hostgroup| {
-        let settings = entry.worker.settings();
-        let is_looked_at = !settings.is_writer(hostgroup) && at.session.transaction != Some(hostgroup);
-        if !is_looked_at {
-            return None;
-        }
-        let writes = explain_writes(&entry.worker, state, verdict, hostgroup);
-        let fresh = fresh_for(&entry.worker, state, verdict);
-        if fresh.is_none() && writes.is_none() {
-            return None;
-        }
-        let replicas_from = settings.variables.aurora_max_lag_ms_only_read_from_replicas;
-        let wanted = fresh.map(|fresh| Wanted::new(fresh, shared, hostgroup, replicas_from));
-        let seen = wanted.map(|wanted| must_see(shared, hostgroup, &wanted)).unwrap_or_default();
-        Some(MustSee { writes, ..seen })
-    };
-    let peek = |judged| peek(entry, state, links, text, judged, at.execute);
-    explain(routing.routes(), text, is_whole, at, &candidates, &must_see, &peek)
-}
-
-/// The server of the connection in use, if something binds the session to it: no other one is
-/// looked at then.
-fn bound_to(links: &Links, state: &SessionState, hostgroup: u32) -> Option<Candidate> {
-    let backend = links.in_use.as_ref().filter(|_| hostgroup == state.here)?;
-    let reason = format!("the session's connection, to which it is bound: {}", links.pin(state)?.name());
-    Some(Candidate { server: backend.server().endpoint().to_string(), taken: true, reason })
 }
 
 /// The packets of a result of texts, the first one with sequence id `seq`.
