@@ -1,5 +1,6 @@
 //! The data plane: sessions of clients, the relay between clients and servers, start and drain.
-//! Workers, and what sessions share, are in [`runtime`].
+//! Workers, and what sessions share, are in [`runtime`]; what a session has at one place is in
+//! [`legs`].
 //!
 //! A [`Proxy`] is started from a [`config::Config`] and runs on its own threads until it is told to
 //! drain. The file `ARCHITECTURE.md` follows a query through the modules.
@@ -13,10 +14,10 @@ mod session;
 #[cfg(feature = "memory")]
 pub mod stage;
 
-use ::session::{error, limit, relations, state, statement, users};
+use ::session::{error, limit, state, statement};
 use front::{audit, ending, tunnel};
-use net::{clock, exchange, keys, names, relay, sock, throttle, tls};
-use observe::{counts, document};
+use net::{clock, exchange, keys, names, relay, sock, tls};
+use observe::counts;
 
 pub use front::listeners::ListenError;
 pub use net::random::gather_entropy;

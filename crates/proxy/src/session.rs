@@ -7,165 +7,98 @@
 //! together.
 //!
 //! - [`again`]: statements that are said a second time, where a primary has changed;
-//! - [`command`]: from the client to the backend;
-//! - [`idle`]: connections that others may have between two statements, [`last_result`]: what is
-//!   asked about the one before;
-//! - [`answer`]: from the backend to the client;
-//! - [`pipelined`]: several commands that were sent together;
-//! - [`renew`]: statements that a server wants to have prepared again; [`batched`]: statements that
-//!   go out with those of others;
+//! - [`command`]: from the client to the backend, [`answer`]: and back;
+//! - [`renew`]: statements that a server wants to have prepared again; [`preparing`]: those that a
+//!   client prepares; [`batched`]: statements that go out with those of others;
 //! - [`segments`]: a reply on its way through the taps;
-//! - [`route`](mod@route): what is kept of a command that is sent, [`switch`]: getting to its
-//!   hostgroup;
-//! - [`facts`]: functions over the parts that they name, which decide, note and ask; most of what
-//!   is here calls them; [`entry`]: where the session runs;
-//! - [`cx`]: what runs a command, for a [`client`](mod@client), with the [`leg`] of a place;
-//! - [`correction`](mod@correction): statements that make servers tell an error;
+//! - [`route`](mod@route): what is kept of a command that is sent;
+//! - [`facts`]: functions over the parts that they name, which decide, note and ask; more of them
+//!   are in [`legs::facts`]; [`explained`]: what becomes of a statement, and why;
+//! - [`cx`]: what runs a command, for a client, with the [leg](legs::leg) of a place;
 //! - [`decided`](runtime::decided): what was decided about a command;
 //! - [`shards`]: statements over tables that are split over servers;
-//! - [`state`]: what the session remembers for that;
 //! - [`told`]: what a `SET` has set that is not written in it;
 //! - [`stage`]: what a command passes before it is sent: its [turn](stage::turn), the [query
-//!   cache](mod@stage::cache), [what the proxy answers itself](stage::local), [what is asked about
-//!   the statement before](stage::last); [`at_once`]: commands that wait for nothing;
-//! - [`trace`]: where the last statement went, and how long that took;
-//! - [`backlog`]: the command that has come and is not sent yet;
+//!   cache](mod@stage::cache), [what the proxy answers itself](stage::local); [`at_once`]: commands
+//!   that wait for nothing;
 //! - [`fast_forward`]: sessions whose commands the proxy does not look at;
-//! - [`flight`]: what is known of a command while it runs; [`upload`]: a large one, [`hidden`]: a
-//!   reply that is withheld, [`awaited`]: what a read must see;
 //! - [`mod@file`]: files of clients for their servers;
-//! - [`in_line`]: waiting for a connection;
-//! - [`internal`]: what the session tells of itself; [`io`]: the client's end of it;
-//! - [`kept_error`]: the error of a failed statement, kept without its connection;
-//! - [`last_words`](mod@last_words): what a backend says out of turn; [`links`]: the connections
-//!   of the session;
+//! - [`in_line`]: waiting for a connection; [`set_up`]: getting to one that fits a command;
 //! - [`leave`]: what becomes of backends when the client leaves;
-//! - [`measure`](mod@measure): counting;
 //! - [`lost`]: servers that are lost, and [what may have become](session::unanswered) of
 //!   what was sent there;
-//! - [`overdue`]: statements that take too long;
-//! - [`phase`]: what is done next; [`set_up`]: a connection that fits a command; [`stop`]: commands
-//!   that are not sent now;
-//! - [`own`]: commands that the proxy answers itself, and getting a backend; [`reply`]: answering;
-//!   [`change_user`]: becoming another user's;
-//! - [`warnings`]: logging what servers warn of.
+//! - [`overdue`]: statements that take too long; [`own_limit`]: sessions with a limit of their own;
+//! - [`own`]: commands that the proxy answers itself; [`change_user`]: becoming another user's.
 
 mod again;
 mod answer;
 mod at_once;
-mod awaited;
-mod backlog;
 mod batched;
-mod bound;
-mod bring;
-mod catch_up;
-mod causal;
-mod causal_ahead;
-mod causal_question;
 mod change_user;
-mod client;
-mod close;
 mod command;
-mod correction;
 mod cx;
-mod digest;
-mod entry;
 mod explained;
 mod facts;
 mod fast_forward;
 mod file;
-mod flight;
-mod followed;
-mod hidden;
-mod idle;
 mod in_line;
-mod internal;
-mod io;
-mod kept_error;
-mod last_result;
-mod last_words;
 mod leave;
-mod leg;
-mod links;
 mod lost;
-mod measure;
 mod overdue;
 mod own;
 mod own_limit;
-
-mod part;
-mod parts;
-mod phase;
-mod pipelined;
-mod prepare;
 mod preparing;
-mod reach;
-mod relations;
 mod renew;
-mod reply;
-mod retold;
-mod reuse;
 mod route;
-mod routines;
 mod segments;
 mod set_up;
 pub(crate) mod shards;
 pub(crate) mod stage;
-mod state;
-mod stop;
-mod switch;
 mod told;
-mod trace;
-mod traced;
-mod upload;
-mod warnings;
-mod without_schema;
-mod without_writer;
 
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use again::say_again;
-use client::Client;
-use command::poll_upload;
-use cx::Cx;
-use entry::BookEntry;
-use facts::cache::end_unwatched;
-use facts::endings::last_words;
-use facts::leases::leave_nothing_running;
-use facts::places::{has_transaction, is_fast_forward};
-use facts::records::note_statement_over;
-use facts::replies::flush_client;
-use facts::sharing::may_ask_what_is_set;
 use front::login::LoggedIn;
-use idle::make_idle;
-use io::Io;
-use kept_error::keep_error;
-use leg::Leg;
-use links::Links;
-use own::{refuse_too_large, refuse_unknown};
-use phase::Phase;
+use legs::cache::tables::learn_tables;
+use legs::client::Client;
+use legs::entry::BookEntry;
+use legs::facts::places::{has_transaction, is_fast_forward};
+use legs::facts::records::note_statement_over;
+use legs::facts::replies::flush_client;
+use legs::facts::sharing::may_ask_what_is_set;
+use legs::idle::make_idle;
+use legs::io::Io;
+use legs::kept_error::keep_error;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::phase::Phase;
+use legs::routines::judge_routines;
+use legs::state::Past;
+use legs::warnings::log_warnings;
 use querylog::{AuditEvent, Port};
-use routines::judge_routines;
 use runtime::control::Control;
 use runtime::invariant::broken;
 use runtime::worker::Worker;
-use session::identity::Identity;
-use shards::dispatch::at_shards;
-use stage::cache::tables::learn_tables;
-use state::{Past, SessionState};
-use told::ask_what_is_set;
 use upstream::Copied;
-use warnings::log_warnings;
 
 use crate::audit;
 use crate::ending::Ending;
+use crate::session::again::say_again;
+use crate::session::change_user::state_of;
+use crate::session::command::poll_upload;
+use crate::session::cx::Cx;
+use crate::session::facts::cache::end_unwatched;
+use crate::session::leave::end_of;
+use crate::session::own::refuse_unknown;
+use crate::session::shards::dispatch::at_shards;
 use crate::session::shards::inner::cx_of;
+use crate::session::told::ask_what_is_set;
 use crate::sock::Sock;
 use crate::tunnel::resume;
-pub(crate) use flight::Flights;
+pub(crate) use legs::flight::Flights;
 
 /// A phase that is rare.
 type Rare<'a> = Pin<Box<dyn Future<Output = Result<Phase, Ending>> + 'a>>;
@@ -176,17 +109,6 @@ pub(crate) struct Session {
     entry: BookEntry,
     io: Io,
     home: Leg,
-}
-
-/// The beginning of a session.
-fn state_of(worker: &Worker, identity: Rc<Identity>) -> Box<SessionState> {
-    let account = identity.route_account(&worker.routing.borrow().routes().pairs);
-    let beginning = worker.interned.beginning(&identity, account);
-    let mut state = Box::new(SessionState::new(identity, beginning));
-    if let Some(gtids) = &mut state.gtids {
-        gtids.own = worker.shared.causal.own(&state.identity);
-    }
-    state
 }
 
 impl Session {
@@ -408,26 +330,6 @@ impl Cx<'_> {
         }
         // A server that answers before it has the whole command will not read the rest.
         Err(Ending::BackendSpoke { answer_seq: Some(upload.next_seq()) })
-    }
-}
-
-/// What an ending comes to, once the client and the server have been told what they are to be
-/// told before it.
-async fn end_of(
-    entry: &BookEntry,
-    io: &mut Io,
-    state: &SessionState,
-    links: &mut Links,
-    ending: Ending,
-) -> Ending {
-    match ending {
-        Ending::TooLarge(command) => Box::pin(refuse_too_large(entry, io, state, links, command)).await,
-        Ending::BackendSpoke { answer_seq } => Box::pin(last_words(entry, state, links, answer_seq)).await,
-        Ending::ClientLeft => {
-            leave_nothing_running(entry, state, links);
-            Ending::ClientLeft
-        }
-        ending => ending,
     }
 }
 

@@ -15,6 +15,7 @@ const FLOORS: &[&[&str]] = &[
     &["upstream"],
     &["front", "reply", "watch"],
     &["runtime"],
+    &["legs"],
     &["admin", "proxy"],
     &["web"],
     &["pointsman"],

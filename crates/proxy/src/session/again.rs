@@ -5,6 +5,15 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use legs::entry::BookEntry;
+use legs::facts::executions::send_once_more;
+use legs::facts::leases::lose_backend;
+use legs::facts::orders::while_waiting;
+use legs::hidden::Refused;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::part::Part;
+use legs::state::SessionState;
 use pool::Off;
 use runtime::control::Control;
 use session::link::Loss;
@@ -17,17 +26,8 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::batched::say_alone;
 use crate::session::cx::Cx;
-use crate::session::entry::BookEntry;
-use crate::session::facts::executions::send_once_more;
-use crate::session::facts::leases::lose_backend;
-use crate::session::facts::orders::while_waiting;
-use crate::session::hidden::Refused;
-use crate::session::io::Io;
-use crate::session::leg::Leg;
 use crate::session::lost::command_that_runs;
-use crate::session::part::Part;
 use crate::session::renew::{needs_renewal, pass_on, refuse_running};
-use crate::session::state::SessionState;
 
 /// What servers say to a write that they do not take: `ER_OPTION_PREVENTS_STATEMENT`.
 const OPTION_PREVENTS: u16 = 1290;

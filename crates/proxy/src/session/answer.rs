@@ -4,6 +4,17 @@ use std::borrow::Cow;
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
+use legs::entry::BookEntry;
+use legs::facts::endings::{pause_or_end, told_if};
+use legs::facts::leases::{break_off, was_reset};
+use legs::facts::orders::{note_own_limit, obey};
+use legs::facts::places::{go_on, has_transaction};
+use legs::facts::replies::poll_flush_client;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::state::settle::Settled;
+use legs::state::{Past, SessionState};
 use runtime::control::Signal;
 use runtime::invariant::{in_use_mut, no_connection};
 use tokio::time::Instant;
@@ -11,25 +22,14 @@ use upstream::limits::FILLS_PER_TURN;
 use upstream::{Crossed, Progress};
 use wire::reply::Event;
 
-use super::cx::Cx;
-use super::entry::BookEntry;
-use super::facts::endings::{pause_or_end, told_if};
-use super::facts::leases::{break_off, was_reset};
-use super::facts::orders::{note_own_limit, obey};
-use super::facts::places::{go_on, has_transaction};
-use super::facts::replies::poll_flush_client;
-use super::file::relay_file;
-use super::io::Io;
-use super::leg::Leg;
-use super::links::Links;
-use super::segments::{At, Wrong, settle};
-use super::stage::local::kill::note_shots;
-use super::state::settle::Settled;
-use super::state::{Past, SessionState};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use crate::session::cx::Cx;
+use crate::session::file::relay_file;
 use crate::session::lost::outlive;
+use crate::session::segments::{At, Wrong, settle};
+use crate::session::stage::local::kill::note_shots;
 use crate::sock::garbled;
 
 impl Cx<'_> {

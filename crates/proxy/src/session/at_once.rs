@@ -2,28 +2,28 @@
 //! next one in line. Each stage is asked whether there is something to do first.
 
 use command::Command;
+use legs::entry::BookEntry;
+use legs::facts::causal::{awaits_writes, depends_on_writes, has_to_see, may_lack_writes};
+use legs::facts::commands::is_own;
+use legs::facts::executions::is_usual;
+use legs::facts::places::{has_one_way, is_at, shares};
+use legs::last;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::state::SessionState;
+use legs::trace::Trace;
 use runtime::decided::{Decided, Next};
 use runtime::routing::Orders;
 use runtime::worker::Worker;
 use session::places::Came;
 use wire::command::Kind;
 
-use super::entry::BookEntry;
-use super::facts::causal::{awaits_writes, depends_on_writes, has_to_see, may_lack_writes};
-use super::facts::commands::is_own;
-use super::facts::executions::is_usual;
-use super::facts::places::{is_at, shares};
-use super::facts::routing::decide;
-use super::leg::Leg;
-use super::links::Links;
-use super::stage::{last, turn};
-use super::state::SessionState;
-use super::trace::Trace;
-use crate::session::facts::places::has_one_way;
+use crate::session::facts::routing::decide;
 use crate::session::route::len_to_complete;
+use crate::session::stage::turn;
 
 /// What is to be done with a command, if that is to send it to the backend in use. If not, it
-/// is kept in [`decided`](super::flight::InFlight::decided); nothing is if more of the command has
+/// is kept in [`decided`](legs::flight::InFlight::decided); nothing is if more of the command has
 /// to be there first.
 pub(super) fn points_here(entry: &BookEntry, leg: &mut Leg, command: Command<'_>) -> Option<Decided> {
     let known = leg.flight.as_mut().and_then(|flight| flight.decided.take());

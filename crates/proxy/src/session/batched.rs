@@ -1,6 +1,14 @@
 //! Going out together with statements of other sessions, over one connection (see the batches of
 //! `upstream`): which statements may, and what is to be done so that it never shows.
 
+use legs::entry::BookEntry;
+use legs::facts::executions::send_once_more;
+use legs::flight::Flight;
+use legs::hidden::Refused;
+use legs::idle::make_idle;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::part::Part;
 use reply::withhold::Withhold;
 use runtime::worker::Worker;
 use session::ran::Ran;
@@ -8,14 +16,6 @@ use tokio::time::Instant;
 use wire::reply::{End, Event, Outcome};
 
 use crate::counts::Counter;
-use crate::session::entry::BookEntry;
-use crate::session::facts::executions::send_once_more;
-use crate::session::flight::Flight;
-use crate::session::hidden::Refused;
-use crate::session::idle::make_idle;
-use crate::session::io::Io;
-use crate::session::leg::Leg;
-use crate::session::part::Part;
 use crate::session::segments::At;
 use crate::state::{Mark, Pin};
 

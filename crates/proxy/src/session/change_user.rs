@@ -7,6 +7,12 @@ use std::task::Poll;
 use front::Claim;
 use front::check::check_login;
 use front::login::{Dialogue, welcome};
+use legs::entry::BookEntry;
+use legs::facts::orders::note_own_limit;
+use legs::facts::replies::{reply, write_to_client};
+use legs::io::Io;
+use legs::links::Links;
+use legs::state::{Past, SessionState};
 use querylog::{AuditEvent, Port};
 use runtime::control::Signal;
 use runtime::invariant::{broken, own_mut};
@@ -14,17 +20,10 @@ use runtime::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX};
 use runtime::worker::Worker;
 use session::identity::{Account, Identity};
 use upstream::{Backend, LOST_AT_MARIADB, QUIT};
-use wire::command::{self, Kind};
+use wire::command::Kind;
 use wire::frame::put_message;
-use wire::{Codec as _, StatusFlags};
+use wire::{Codec as _, StatusFlags, command};
 
-use super::entry::BookEntry;
-use super::facts::orders::note_own_limit;
-use super::facts::replies::{reply, write_to_client};
-use super::io::Io;
-use super::links::Links;
-use super::state::{Past, SessionState};
-use super::state_of;
 use crate::audit;
 use crate::ending::Ending;
 use crate::exchange::Exchange;
@@ -202,4 +201,15 @@ async fn reset_and_quit(links: &mut Links, worker: &Worker) {
         backend.connection_mut().poll_read(cx, &mut scratch).map(drop)
     });
     let _ = tokio::time::timeout(GOODBYE_MAX, answered).await;
+}
+
+/// The beginning of a session.
+pub(super) fn state_of(worker: &Worker, identity: Rc<Identity>) -> Box<SessionState> {
+    let account = identity.route_account(&worker.routing.borrow().routes().pairs);
+    let beginning = worker.interned.beginning(&identity, account);
+    let mut state = Box::new(SessionState::new(identity, beginning));
+    if let Some(gtids) = &mut state.gtids {
+        gtids.own = worker.shared.causal.own(&state.identity);
+    }
+    state
 }

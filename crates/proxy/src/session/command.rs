@@ -1,12 +1,29 @@
 //! From the client to the backend: finding where commands end, and sending them on.
 
-use crate::session::at_once::points_here;
-use crate::session::stage::cache::asks_cache;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use command::{Command, is_about_transactions, is_visible};
+use legs::backlog::check_size;
+use legs::entry::BookEntry;
+use legs::facts::commands::is_own;
+use legs::facts::endings::{interrupted, unreadable};
+use legs::facts::leases::{leave_batch, look_at_server, poll_idle_backend};
+use legs::facts::orders::{leave_all_servers_off, leave_servers_off, obey};
+use legs::facts::places::is_at;
+use legs::facts::records::{begin_sent, measure, mirror, note_traced};
+use legs::facts::sharing::{stay_with_others, take_back};
+use legs::flight::Flight;
+use legs::idle::make_idle;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::measure::also_logged;
+use legs::phase::Phase;
+use legs::pipelined::Step;
+use legs::state::SessionState;
+use legs::upload::Upload;
 use observe::running::{Measured, Paused};
 use runtime::decided::Decided;
 use runtime::invariant::{broken, in_use_mut};
@@ -18,33 +35,15 @@ use wire::command::Kind;
 use wire::frame::{Header, MessageScanner, Scanned};
 use wire::reply::Answer;
 
-use super::at_once::{decide_along, needs_only_a_connection, reuse_at_once};
-use super::batched::note_command_sent;
-use super::cx::Cx;
-use super::entry::BookEntry;
-use super::facts::commands::is_own;
-use super::facts::endings::{interrupted, unreadable};
-use super::facts::leases::{leave_batch, look_at_server, poll_idle_backend};
-use super::facts::orders::{leave_all_servers_off, leave_servers_off, obey};
-use super::facts::places::is_at;
-use super::facts::records::{begin_sent, measure, mirror, note_traced};
-use super::facts::sharing::{stay_with_others, take_back};
-use super::flight::Flight;
-use super::io::Io;
-use super::leg::Leg;
-use super::links::Links;
-use super::phase::Phase;
-use super::pipelined::Step;
-use super::route::note_sent;
-use super::stage::local::kill::note_shots;
-use super::state::SessionState;
-use super::upload::Upload;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::backlog::check_size;
-use crate::session::idle::make_idle;
-use crate::session::measure::also_logged;
+use crate::session::at_once::{decide_along, needs_only_a_connection, points_here, reuse_at_once};
+use crate::session::batched::note_command_sent;
+use crate::session::cx::Cx;
+use crate::session::route::note_sent;
 use crate::session::shards::straight::begin_at_shard;
+use crate::session::stage::cache::asks_cache;
+use crate::session::stage::local::kill::note_shots;
 
 impl Cx<'_> {
     /// The client's next command. This is where idle sessions wait.

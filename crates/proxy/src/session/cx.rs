@@ -1,8 +1,8 @@
 //! What runs a command: parts of a session, for as long as that takes.
 
-use super::entry::BookEntry;
-use super::io::Io;
-use super::leg::Leg;
+use legs::entry::BookEntry;
+use legs::io::Io;
+use legs::leg::Leg;
 
 /// The client, where its session runs, and what the session has at the place where its command
 /// runs: at home, or at a shard.

@@ -1,22 +1,22 @@
 //! What becomes of a statement, and why.
 
 use command::Command;
+use legs::catch_up::fresh_for;
+use legs::entry::BookEntry;
+use legs::facts::causal::explain_writes;
+use legs::facts::places::{asked, circumstances};
+use legs::links::Links;
+use legs::state::SessionState;
 use route::{Candidate, Explanation, MustSee, Verdict};
 use runtime::fresh::{Wanted, must_see};
 use runtime::routing::Circumstances;
 use runtime::routing::explain::explain;
 use upstream::candidates;
 
-use crate::session::catch_up::fresh_for;
-use crate::session::entry::BookEntry;
 use crate::session::facts::answers::peek;
-use crate::session::facts::causal::explain_writes;
-use crate::session::facts::places::{asked, circumstances};
-use crate::session::links::Links;
-use crate::session::state::SessionState;
 
 /// The same where no tables are split over servers.
-pub(in crate::session) fn explain_command(
+pub(crate) fn explain_command(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,
@@ -29,7 +29,7 @@ pub(in crate::session) fn explain_command(
 }
 
 /// What becomes of `text`, and why; nothing if it is no statement.
-pub(in crate::session) fn explain_text(
+pub(crate) fn explain_text(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,

@@ -3,18 +3,18 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
+use legs::entry::BookEntry;
+use legs::facts::endings::{interrupted, told, unreadable};
+use legs::facts::orders::obey;
+use legs::facts::replies::flush_client;
+use legs::io::Io;
+use legs::links::Links;
+use legs::state::SessionState;
 use runtime::invariant::in_use;
 use upstream::Target;
 use upstream::limits::FILLS_PER_TURN;
 use wire::frame::MessageScanner;
 
-use super::entry::BookEntry;
-use super::facts::endings::{interrupted, told, unreadable};
-use super::facts::orders::obey;
-use super::facts::replies::flush_client;
-use super::io::Io;
-use super::links::Links;
-use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::relay::Parked;

@@ -1,24 +1,24 @@
 //! Waiting in line for a connection. Where many sessions share few connections, that is what nearly
 //! every statement does first, and mostly it is all that has to be done: so it is a part of how a
 //! command comes, and the command is forwarded as soon as a connection is handed over that is as
-//! the session would have it. What takes more than that, [`set_up`](super::set_up) goes on
+//! the session would have it. What takes more than that, [`set_up`](crate::session::set_up) goes on
 //! with: opening a connection, saying something there first, telling the client that there is none.
 
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use legs::facts::commands::batchable;
+use legs::facts::orders::killed_here;
+use legs::facts::places::take_found;
+use legs::facts::shown::show_waiting_since;
+use legs::leg::Leg;
+use legs::phase::Phase;
 use runtime::control::Signal;
 use runtime::worker::Worker;
 use upstream::{Found, InLine, Place, Whom, take, take_at_once};
 
-use super::cx::Cx;
-use super::facts::commands::batchable;
-use super::facts::orders::killed_here;
-use super::facts::places::take_found;
-use super::facts::shown::show_waiting_since;
-use super::leg::Leg;
-use super::phase::Phase;
 use crate::ending::Ending;
+use crate::session::cx::Cx;
 use crate::sock::Input;
 
 impl Cx<'_> {

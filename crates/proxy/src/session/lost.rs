@@ -5,9 +5,21 @@
 //! goes on as well, outside of one: the next statement is answered with an error that says so. What
 //! neither can be said again elsewhere nor is over with a transaction ends the session.
 
-use crate::session::batched::is_together;
 use command::is_about_transactions;
 use front::login::ok;
+use legs::backlog::complete_front;
+use legs::entry::BookEntry;
+use legs::facts::endings::{code, error_text, told};
+use legs::facts::executions::send_once_more;
+use legs::facts::leases::{leave_nothing_running, lose_backend};
+use legs::facts::places::go_on;
+use legs::facts::replies::{flush_client, reply, reply_error, reply_stale};
+use legs::flight::Flight;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::reply::refuse_here;
+use legs::state::SessionState;
 use reply::errors::INTERRUPTED;
 use runtime::cached::answer::Stale;
 use runtime::control::Control;
@@ -20,24 +32,11 @@ use upstream::{Target, query};
 use wire::command::{Kind, statement_id};
 use wire::{Capabilities, StatusFlags, frame};
 
-use super::entry::BookEntry;
-use super::facts::cache::take_stale;
-use super::facts::endings::{code, told};
-use super::facts::executions::send_once_more;
-use super::facts::leases::{leave_nothing_running, lose_backend};
-use super::facts::places::go_on;
-use super::facts::replies::{flush_client, reply, reply_error, reply_stale};
-use super::flight::Flight;
-use super::io::Io;
-use super::leg::Leg;
-use super::links::Links;
-use super::state::SessionState;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use crate::session::backlog::complete_front;
-use crate::session::facts::endings::error_text;
-use crate::session::reply::refuse_here;
+use crate::session::batched::is_together;
+use crate::session::facts::cache::take_stale;
 
 /// Tells the client, with the command in the backlog, that its transaction is lost. False if
 /// that command does not have to do with it, or wants it to be over anyway.

@@ -11,8 +11,8 @@ use std::rc::Rc;
 
 use tokio::time::{Instant, sleep_until};
 
-use super::cx::Cx;
 use crate::ending::Ending;
+use crate::session::cx::Cx;
 
 impl Cx<'_> {
     /// Relays answers as [`relay_answers`](Self::relay_answers) does; if they are not there by

@@ -4,6 +4,18 @@ use std::future::poll_fn;
 use std::task::{Poll, ready};
 
 use front::login::ok;
+use legs::backlog::{complete_command, skip_command};
+use legs::entry::BookEntry;
+use legs::facts::endings::interrupted;
+use legs::facts::places::{is_fast_forward, shares};
+use legs::facts::replies::{reply, reply_error};
+use legs::facts::shown::measure_refused;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::parts::drop_unanswered;
+use legs::phase::Phase;
+use legs::state::SessionState;
 use querylog::{AuditEvent, Port};
 use runtime::control::Signal;
 use runtime::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
@@ -15,23 +27,11 @@ use wire::reply::Answer;
 use crate::audit;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::backlog::{complete_command, skip_command};
 use crate::session::change_user::change_user;
 use crate::session::cx::Cx;
-use crate::session::entry::BookEntry;
-use crate::session::facts::endings::interrupted;
-use crate::session::facts::places::{is_fast_forward, shares};
-use crate::session::facts::replies::{reply, reply_error};
-use crate::session::facts::shown::measure_refused;
-use crate::session::io::Io;
 use crate::session::leave::leave_servers;
-use crate::session::leg::Leg;
-use crate::session::links::Links;
 use crate::session::lost::tell_rolled_back;
-use crate::session::parts::drop_unanswered;
-use crate::session::phase::Phase;
 use crate::session::stage::local::ids::is_ours;
-use crate::session::state::SessionState;
 
 impl Cx<'_> {
     /// Deals with the command in the backlog, which takes more than forwarding.

@@ -6,12 +6,12 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+use legs::phase::Phase;
 use runtime::control::Signal;
 use tokio::time::sleep;
 
-use super::cx::Cx;
-use super::phase::Phase;
 use crate::ending::Ending;
+use crate::session::cx::Cx;
 
 impl Cx<'_> {
     /// Waits for the next command for as long as the client has said that it may be idle.

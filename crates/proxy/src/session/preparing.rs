@@ -1,6 +1,13 @@
 //! Statements that a client prepares, and that the proxy prepares for it.
 
 use command::Command;
+use legs::backlog::{complete_front, skip_command};
+use legs::facts::asking::ask_server;
+use legs::facts::executions::preparing;
+use legs::facts::records::{measure, note_traced};
+use legs::facts::replies::write_to_client;
+use legs::reply::refuse_counted;
+use legs::stop::Stop;
 use runtime::decided::Decided;
 use runtime::invariant::broken;
 use session::definitions::Definitions;
@@ -9,14 +16,7 @@ use wire::frame::{HEADER_LEN, MAX_PAYLOAD};
 use wire::reply::Answer;
 
 use crate::error::ClientError;
-use crate::session::backlog::{complete_front, skip_command};
 use crate::session::cx::Cx;
-use crate::session::facts::asking::ask_server;
-use crate::session::facts::executions::preparing;
-use crate::session::facts::records::{measure, note_traced};
-use crate::session::facts::replies::write_to_client;
-use crate::session::reply::refuse_counted;
-use crate::session::stop::Stop;
 use crate::state::{Mark, Pin};
 
 impl Cx<'_> {

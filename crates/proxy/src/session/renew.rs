@@ -3,6 +3,15 @@
 //! it once more over the same connection, and executes it there. For who counts and watches
 //! statements it is one all that time.
 
+use legs::close::close_here;
+use legs::entry::BookEntry;
+use legs::facts::executions::send_once_more;
+use legs::facts::orders::killed_here;
+use legs::facts::replies::{reply_error, write_to_client};
+use legs::io::Io;
+use legs::links::Links;
+use legs::prepare::{NotPrepared, prepare_again};
+use legs::state::SessionState;
 use runtime::counted::answered;
 use runtime::decided::Decided;
 use runtime::limits::RENEWALS_MAX;
@@ -10,18 +19,9 @@ use wire::command::{Kind, statement_id};
 use wire::frame::HEADER_LEN;
 use wire::reply::{End, Outcome};
 
-use super::close::close_here;
-use super::cx::Cx;
-use super::entry::BookEntry;
-use super::facts::executions::send_once_more;
-use super::facts::orders::killed_here;
-use super::facts::replies::{reply_error, write_to_client};
-use super::io::Io;
-use super::links::Links;
-use super::prepare::{NotPrepared, prepare_again};
-use super::state::SessionState;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::session::cx::Cx;
 
 /// `ER_NEED_REPREPARE`.
 const NEED_REPREPARE: u16 = 1615;

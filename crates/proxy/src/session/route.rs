@@ -1,6 +1,12 @@
 //! Commands that are being sent: what is kept of them.
 
 use command::Command;
+use legs::entry::BookEntry;
+use legs::facts::causal::note_causal;
+use legs::facts::executions::{note_prepared, preparing, propose};
+use legs::facts::kills::begin_listing;
+use legs::leg::Leg;
+use legs::state::Past;
 use runtime::decided::Decided;
 use runtime::limits::PREPARED_BYTES_MAX;
 use runtime::prepared::Prepared;
@@ -10,13 +16,7 @@ use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
 
-use super::entry::BookEntry;
-use super::facts::causal::note_causal;
-use super::facts::executions::{note_prepared, preparing, propose};
-use super::facts::kills::begin_listing;
-use super::facts::writes::note_write;
-use super::leg::Leg;
-use super::state::Past;
+use crate::session::facts::writes::note_write;
 use crate::state::{Mark, Pin};
 
 /// Takes note of a command that is being sent to the backend.

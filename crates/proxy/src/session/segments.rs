@@ -15,6 +15,14 @@ use std::borrow::Cow;
 use std::task::Context;
 
 use cache::NotStored;
+use legs::entry::BookEntry;
+use legs::flight::Flight;
+use legs::hidden::Refused;
+use legs::io::Io;
+use legs::part::Part;
+use legs::pipelined::{Pipelined, work_at};
+use legs::state::settle::{RanAt, Settled};
+use legs::state::{Past, SessionState};
 use reply::errors::{INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
 use reply::{Taps, errors};
 use runtime::counted::answered;
@@ -29,15 +37,7 @@ use wire::{Capabilities, StatusFlags};
 
 use crate::counts::Counter;
 use crate::session::again::{may_be_hidden, refused};
-use crate::session::entry::BookEntry;
 use crate::session::facts::cache::forget_before;
-use crate::session::flight::Flight;
-use crate::session::hidden::Refused;
-use crate::session::io::Io;
-use crate::session::part::Part;
-use crate::session::pipelined::{Pipelined, work_at};
-use crate::session::state::settle::{RanAt, Settled};
-use crate::session::state::{Past, SessionState};
 
 /// Keeps a reply from being stored that has come over a connection whose server gives sessions
 /// what no kept answer may have. If that is not known the session is to ask.

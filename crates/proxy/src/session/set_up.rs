@@ -3,6 +3,19 @@
 
 use std::pin::pin;
 
+use legs::backlog::{complete_front, will_be_whole};
+use legs::client::watched;
+use legs::close::close_everywhere;
+use legs::entry::BookEntry;
+use legs::facts::asking::{ask_server, forget_warnings, packet_of};
+use legs::facts::screened::{note_ruling, note_sighting};
+use legs::kept_error::refuse_and_keep;
+use legs::leg::Leg;
+use legs::parts::drop_unanswered;
+use legs::phase::Phase;
+use legs::reach::Fit;
+use legs::reply::{answer_here, refuse_here};
+use legs::stop::Stop;
 use route::{Route, Sighting};
 use runtime::decided::{Decided, Next, Reply};
 use runtime::invariant::broken;
@@ -14,24 +27,11 @@ use wire::{Codec as _, StatusFlags, packet};
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::backlog::{complete_front, will_be_whole};
-use crate::session::client::watched;
-use crate::session::close::close_everywhere;
 use crate::session::cx::Cx;
-use crate::session::entry::BookEntry;
-use crate::session::facts::asking::{ask_server, forget_warnings, packet_of};
-use crate::session::facts::screened::{note_ruling, note_sighting};
 use crate::session::facts::writes::note_commit;
-use crate::session::kept_error::refuse_and_keep;
-use crate::session::leg::Leg;
 use crate::session::own::refuse_unserved;
-use crate::session::parts::drop_unanswered;
-use crate::session::phase::Phase;
-use crate::session::reach::Fit;
-use crate::session::reply::{answer_here, refuse_here};
 use crate::session::route::len_to_complete;
 use crate::session::stage::turn;
-use crate::session::stop::Stop;
 
 impl Cx<'_> {
     /// Does what was decided about the command in the backlog, which is answered here, or goes on

@@ -1,6 +1,6 @@
 //! Statements over tables that are split over servers.
 //!
-//! A session has one [leg](super::leg::Leg) at home, and one for each shard's hostgroup that its
+//! A session has one [leg](legs::leg::Leg) at home, and one for each shard's hostgroup that its
 //! statements have used. They run commands by the same functions: each leg has its own connections,
 //! splits reads from writes at its shard, and outlives its servers. Those of one statement run at
 //! the same time, for clients that are not there. A statement that names no sharded table runs at
@@ -25,7 +25,6 @@
 //!   statements need to know of it.
 
 mod autocommit;
-mod command;
 mod defining;
 mod definitions;
 pub(super) mod dispatch;
@@ -48,16 +47,11 @@ mod naming;
 mod one;
 mod plan;
 mod planned;
-mod prepared;
 mod reading;
 mod relaying;
-pub(super) mod role;
 mod runners;
-mod savepoints;
 mod sites;
 mod stored;
 pub(super) mod straight;
 mod transaction;
-mod values;
-mod warnings;
 mod way;

@@ -4,6 +4,5 @@
 //! answers itself.
 
 pub(crate) mod cache;
-pub(super) mod last;
 pub(super) mod local;
 pub(super) mod turn;

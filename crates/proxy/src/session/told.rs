@@ -3,14 +3,14 @@
 //! Until then, and if it cannot be asked, the session keeps its connection. In a transaction, and
 //! while the client may ask for warnings, it is asked later.
 
+use legs::entry::BookEntry;
+use legs::facts::asking::{ask_server, packet_of};
+use legs::facts::orders::note_own_limit;
+use legs::leg::Leg;
 use upstream::Reply;
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, packet};
 
-use super::entry::BookEntry;
-use super::facts::asking::{ask_server, packet_of};
-use super::facts::orders::note_own_limit;
-use super::leg::Leg;
 use crate::ending::Ending;
 use crate::state::{Setting, set};
 

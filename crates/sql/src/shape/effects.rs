@@ -75,6 +75,9 @@ impl Effects {
     pub const USER_VARIABLES: Self = Self::SETS_USER_VARIABLES.union(Self::READS_USER_VARIABLES);
     /// It reads or sets what `LAST_INSERT_ID()` gives.
     pub const LAST_INSERT_ID: Self = Self::SETS_LAST_INSERT_ID.union(Self::READS_LAST_INSERT_ID);
+    /// What may depend on `LAST_INSERT_ID()`, or tell by it whether it has changed.
+    pub const NEEDS_LAST_INSERT_ID: Self =
+        Self::LAST_INSERT_ID.union(Self::WRITES).union(Self::FUNCTION).union(Self::UNKNOWN);
     /// It depends on the server that it runs on: `SHOW STATUS`, `@@hostname`. Among it is the
     /// number of the server's connection, which clients send to `KILL`.
     pub const SERVER: Self =

@@ -8,6 +8,15 @@ use cache::{
 };
 use command::Command;
 use config::{CacheMode, CacheScope};
+use legs::cache::fresh::source_of;
+use legs::cache::peek::peek_at;
+use legs::cache::said::{about, cache_account, digest_tells_names, sees_own_writes};
+use legs::cache::tables::sight_of;
+use legs::entry::BookEntry;
+use legs::facts::asking::packet_of;
+use legs::facts::places::unseen_behind;
+use legs::links::Links;
+use legs::state::SessionState;
 use route::{Cached, Peek, Source, may_quote_names};
 use runtime::cached::asked::{Asked, Who, row};
 use runtime::decided::Decided;
@@ -21,20 +30,11 @@ use sql::shape::{Effects, SCHEMAS_OF_SERVERS};
 use wire::command::{ExecuteParams, Kind};
 use wire::frame::put_message;
 
-use super::asking::packet_of;
-use crate::session::entry::BookEntry;
 use crate::session::facts::cache::tables_of;
-use crate::session::facts::places::unseen_behind;
-use crate::session::links::Links;
-use crate::session::stage::cache::fresh::source_of;
-use crate::session::stage::cache::peek::peek_at;
-use crate::session::stage::cache::said::{about, cache_account, digest_tells_names, sees_own_writes};
-use crate::session::stage::cache::tables::sight_of;
-use crate::session::state::SessionState;
 use crate::state::Pin;
 
 /// What is looked for, or why nothing is.
-pub(in crate::session) fn cache_key(
+pub(crate) fn cache_key(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,
@@ -104,7 +104,7 @@ pub(in crate::session) fn cache_key(
 
 /// What the cache would do with `text`, of which this was found out. Counts nothing, and asks
 /// for no definitions. The values of an execution are not known here.
-pub(in crate::session) fn peek(
+pub(crate) fn peek(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,
@@ -137,7 +137,7 @@ pub(in crate::session) fn peek(
 }
 
 /// What is said about a statement with this text in this epoch of proofs.
-pub(in crate::session) fn said(
+pub(crate) fn said(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,
@@ -169,7 +169,7 @@ pub(in crate::session) fn said(
 
 /// What an answer from this hostgroup depends on for this account, if it is judged by
 /// definitions.
-pub(in crate::session) fn reading(
+pub(crate) fn reading(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,
@@ -192,7 +192,7 @@ pub(in crate::session) fn reading(
 }
 
 /// The key with the text that is sent, and the values with their types if it is prepared.
-pub(in crate::session) fn with_text(
+pub(crate) fn with_text(
     state: &SessionState,
     key: KeyBuilder,
     command: Command<'_>,
@@ -238,7 +238,7 @@ pub(in crate::session) fn with_text(
 }
 
 /// Why a session gets no answers now, besides what a [route](route::route) depends on.
-pub(in crate::session) fn refused_by_session(links: &Links, state: &SessionState) -> Option<Refusal> {
+pub(crate) fn refused_by_session(links: &Links, state: &SessionState) -> Option<Refusal> {
     let because = |pins: &[Pin], refusal| links.has_pins(pins).then_some(refusal);
     because(&[Pin::Warnings], Refusal::Warnings)
         .or(state.has_released_error().then_some(Refusal::Warnings))
@@ -247,14 +247,14 @@ pub(in crate::session) fn refused_by_session(links: &Links, state: &SessionState
 }
 
 /// Whether this is a schema of the servers themselves, which show each account something else.
-pub(in crate::session) fn is_of_server(schema: &[u8]) -> bool {
+pub(crate) fn is_of_server(schema: &[u8]) -> bool {
     SCHEMAS_OF_SERVERS.iter().any(|own| own.as_bytes().eq_ignore_ascii_case(schema))
 }
 
 /// The type of parameters that are times, `MYSQL_TYPE_TIME`.
-pub(in crate::session) const TIME: u16 = 0x0B;
+pub(crate) const TIME: u16 = 0x0B;
 
-pub(in crate::session) fn find_out(
+pub(crate) fn find_out(
     worker: &Worker,
     state: &SessionState,
     who: &Who,
@@ -285,18 +285,14 @@ pub(in crate::session) fn find_out(
 }
 
 /// The digest of a statement, if it tells all that privileges are checked for.
-pub(in crate::session) fn telling_digest(
-    worker: &Worker,
-    state: &SessionState,
-    decided: &Decided,
-) -> Option<u64> {
+pub(crate) fn telling_digest(worker: &Worker, state: &SessionState, decided: &Decided) -> Option<u64> {
     let routing = worker.routing.borrow();
     let digest = routing.routes().sound(decided.digest(), decided.screened.clear);
     digest.filter(|_| digest_tells_names(worker, state, decided))
 }
 
 /// What the answer is invalidated by.
-pub(in crate::session) fn scope_of(
+pub(crate) fn scope_of(
     worker: &Worker,
     state: &SessionState,
     text: &[u8],
@@ -326,7 +322,7 @@ pub(in crate::session) fn scope_of(
 }
 
 /// Why what was learnt of the tables of a statement keeps its answer from being cached.
-pub(in crate::session) fn judge(reading: Option<&Reads>, mode: CacheMode) -> Result<(), Refusal> {
+pub(crate) fn judge(reading: Option<&Reads>, mode: CacheMode) -> Result<(), Refusal> {
     let Some(reading) = reading else { return Ok(()) };
     match reading.refusal {
         Some(refusal) => Err(refusal),

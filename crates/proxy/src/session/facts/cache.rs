@@ -6,6 +6,12 @@ use std::sync::Arc;
 
 use cache::stats::Stats;
 use cache::{Cache, Form, Hit, Joined, Key, Miss, RowCounts, Source, Writing};
+use legs::cache::fresh::Fresh;
+use legs::facts::orders::while_waiting;
+use legs::flight::Flight;
+use legs::io::Io;
+use legs::links::Links;
+use legs::state::{Past, SessionState};
 use route::{Route, Tables};
 use runtime::cached::Style;
 use runtime::cached::answer::{Known, Look, STATUS, Stale};
@@ -17,20 +23,14 @@ use session::tier::Tier;
 use tokio::time::Instant;
 use wire::{Capabilities, StatusFlags};
 
-use super::orders::while_waiting;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::flight::Flight;
-use crate::session::io::Io;
-use crate::session::links::Links;
-use crate::session::stage::cache::fresh::Fresh;
 use crate::session::stage::cache::missed::passes;
 use crate::session::stage::cache::stale::{find_stale, has_stale};
-use crate::session::state::{Past, SessionState};
 
 /// Writes the answer behind those in the worker's buffer, if the first level has it and it is
 /// this fresh. Returns the numbers of its rows and bytes.
-pub(in crate::session) fn answer_near(
+pub(crate) fn answer_near(
     worker: &Worker,
     state: &SessionState,
     asked: &Asked,
@@ -46,7 +46,7 @@ pub(in crate::session) fn answer_near(
 }
 
 /// How the client gets answers that are [exact](session::tier::Age::exact_us) as of then.
-pub(in crate::session) fn style(state: &SessionState, exact_us: Option<u64>) -> Style {
+pub(crate) fn style(state: &SessionState, exact_us: Option<u64>) -> Style {
     Style {
         form: form(state),
         status: (state.status & STATUS).bits(),
@@ -56,13 +56,13 @@ pub(in crate::session) fn style(state: &SessionState, exact_us: Option<u64>) -> 
 }
 
 /// The form of replies to the client.
-pub(in crate::session) fn form(state: &SessionState) -> Form {
+pub(crate) fn form(state: &SessionState) -> Form {
     if state.identity.capabilities.contains(Capabilities::DEPRECATE_EOF) { Form::Ok } else { Form::Eof }
 }
 
 /// Waits until all is known that was written before `since_us`; false if that does not become
 /// known in time. Nothing if the session's query is killed meanwhile.
-pub(in crate::session) async fn await_proof(
+pub(crate) async fn await_proof(
     control: &Control,
     io: &mut Io,
     state: &SessionState,
@@ -77,7 +77,7 @@ pub(in crate::session) async fn await_proof(
 }
 
 /// Remembers what was found out about a text that was answered from the cache.
-pub(in crate::session) fn learn_known(
+pub(crate) fn learn_known(
     worker: &Worker,
     state: &SessionState,
     links: &Links,
@@ -111,7 +111,7 @@ pub(in crate::session) fn learn_known(
 }
 
 /// The answer is not there, because of `miss`: what becomes of the query.
-pub(in crate::session) fn missed(
+pub(crate) fn missed(
     worker: &Worker,
     state: &SessionState,
     asked: &Asked,
@@ -136,7 +136,7 @@ pub(in crate::session) fn missed(
 
 /// The answer is not there, because of `miss`: one session of those that ask by this key
 /// fetches it.
-pub(in crate::session) fn join(
+pub(crate) fn join(
     worker: &Worker,
     state: &SessionState,
     asked: &Asked,
@@ -161,7 +161,7 @@ pub(in crate::session) fn join(
 }
 
 /// The command goes to its target.
-pub(in crate::session) fn send_to_target(state: &SessionState, asked: &Asked, decided: &mut Decided) {
+pub(crate) fn send_to_target(state: &SessionState, asked: &Asked, decided: &mut Decided) {
     let Some(mut target) = decided.route.target() else { return };
     if asked.how.policy.mode.sees_own_writes() && target.is_split {
         // Replicas get own writes later.
@@ -171,7 +171,7 @@ pub(in crate::session) fn send_to_target(state: &SessionState, asked: &Asked, de
 }
 
 /// The tables of a statement that comes with this text, unless rules have rewritten it.
-pub(in crate::session) fn tables_of(worker: &Worker, text: &[u8], decided: &Decided) -> Arc<Tables> {
+pub(crate) fn tables_of(worker: &Worker, text: &[u8], decided: &Decided) -> Arc<Tables> {
     let routing = worker.routing.borrow();
     match decided.orders.as_ref().and_then(|orders| orders.text.as_deref()) {
         Some(rewritten) => Arc::new(Tables::of(rewritten)),
@@ -183,7 +183,7 @@ pub(in crate::session) fn tables_of(worker: &Worker, text: &[u8], decided: &Deci
 
 /// Writes the stale answer for a query that no server has answered lately into the worker's
 /// buffer, if there is one. Returns the numbers of its rows and bytes.
-pub(in crate::session) fn look_stale(
+pub(crate) fn look_stale(
     worker: &Worker,
     state: &SessionState,
     asked: &Asked,
@@ -196,7 +196,7 @@ pub(in crate::session) fn look_stale(
 
 /// The stale answer for the command whose reply was to be stored. Those that wait for the reply
 /// get the same.
-pub(in crate::session) fn take_stale(
+pub(crate) fn take_stale(
     worker: &Worker,
     state: &SessionState,
     flight: &mut Flight,
@@ -216,14 +216,14 @@ pub(in crate::session) fn take_stale(
 /// A command without a reply is over that may have been a write, and that the cache was not
 /// told of.
 #[cold]
-pub(in crate::session) fn end_unwatched(worker: &Worker, state: &mut SessionState) {
+pub(crate) fn end_unwatched(worker: &Worker, state: &mut SessionState) {
     state.past.remove(Past::UNWATCHED);
     forget_before(&worker.shared.cache);
 }
 
 /// A write of which the cache was not told may be done. Answers that were stored while it ran may
 /// be from before it.
-pub(in crate::session) fn forget_before(cache: &Arc<Cache>) {
+pub(crate) fn forget_before(cache: &Arc<Cache>) {
     if cache.watches_writes() {
         // It may have changed a definition or a privilege as well.
         Writing::of_privileges(cache).end();

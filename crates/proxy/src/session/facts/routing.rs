@@ -1,6 +1,13 @@
 //! What is decided about a command: its orders, its hostgroup, what it needs there.
 
 use command::Command;
+use legs::backlog::is_enough;
+use legs::entry::BookEntry;
+use legs::facts::causal::is_bound_to;
+use legs::facts::places::{asked, circumstances, unseen_behind};
+use legs::facts::screened::screen_execution;
+use legs::links::Links;
+use legs::state::SessionState;
 use route::AccessMode;
 use route::limits::JUDGED_BYTES_MAX;
 use runtime::decided::Decided;
@@ -13,17 +20,10 @@ use wire::command::{Kind, LAST_STATEMENT};
 use wire::reply::Answer;
 
 use crate::error::ClientError;
-use crate::session::backlog::is_enough;
-use crate::session::entry::BookEntry;
 use crate::session::explained::explain_text;
-use crate::session::facts::causal::is_bound_to;
-use crate::session::facts::places::{asked, circumstances, unseen_behind};
-use crate::session::facts::screened::screen_execution;
-use crate::session::links::Links;
-use crate::session::state::SessionState;
 
 /// Decides where a command for a prepared statement goes.
-pub(in crate::session) fn decide_prepared(
+pub(crate) fn decide_prepared(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,
@@ -60,7 +60,7 @@ pub(in crate::session) fn decide_prepared(
 }
 
 /// The same decision about a command for a statement that is, or is being, prepared as `what`.
-pub(in crate::session) fn execute_as(
+pub(crate) fn execute_as(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,
@@ -80,7 +80,7 @@ pub(in crate::session) fn execute_as(
 /// The same for a statement that cannot be prepared elsewhere now as what it was. A transaction
 /// is at one server, and so are locked tables: if the statement is not there, the client has to
 /// prepare it again. What a rule or a lock answers holds here, too.
-pub(in crate::session) fn decide_with_meaning(
+pub(crate) fn decide_with_meaning(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,
@@ -112,7 +112,7 @@ pub(in crate::session) fn decide_with_meaning(
 /// The same for a statement that is not known, or not yet. The server says that it does not
 /// know it; but what it takes for the one that was prepared last is not that of a client whose
 /// last one was refused here, or of a session that has had the connection before.
-pub(in crate::session) fn decide_unknown(
+pub(crate) fn decide_unknown(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,
@@ -151,7 +151,7 @@ pub(in crate::session) fn decide_unknown(
 
 /// The same decision about a statement with this text, or about an execution of it, with what
 /// may be behind its tables.
-pub(in crate::session) fn look_behind(
+pub(crate) fn look_behind(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,
@@ -174,7 +174,7 @@ pub(in crate::session) fn look_behind(
 }
 
 /// Decides where a command goes; nothing if more of it has to be there first.
-pub(in crate::session) fn decide(
+pub(crate) fn decide(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,
@@ -219,7 +219,7 @@ pub(in crate::session) fn decide(
 }
 
 /// What is decided about a statement.
-pub(in crate::session) fn judge(
+pub(crate) fn judge(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,
@@ -244,7 +244,7 @@ pub(in crate::session) fn judge(
 /// What an execution of the statement that was prepared last lacks, if its parameters are not
 /// there. The server gets such a statement by its own number, under which `MariaDB` would take
 /// missing bytes for NULL.
-pub(in crate::session) fn lacks_parameters(command: Command<'_>, prepared: u16) -> Option<wire::WireError> {
+pub(crate) fn lacks_parameters(command: Command<'_>, prepared: u16) -> Option<wire::WireError> {
     if prepared == 0 || command.statement() != Some(LAST_STATEMENT) {
         return None;
     }

@@ -8,6 +8,13 @@
 
 use cache::{Scope, Writing};
 use command::Command;
+use legs::cache::tables::sight;
+use legs::entry::BookEntry;
+use legs::flight::Flight;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::relations::defines;
+use legs::state::{Past, SessionState};
 use route::StatementPlan;
 use runtime::decided::Decided;
 use runtime::worker::Worker;
@@ -15,17 +22,10 @@ use sql::StatementKind;
 use sql::shape::Effects;
 use wire::command::Kind;
 
-use crate::session::entry::BookEntry;
 use crate::session::facts::cache::tables_of;
-use crate::session::flight::Flight;
-use crate::session::leg::Leg;
-use crate::session::links::Links;
-use crate::session::relations::defines;
-use crate::session::stage::cache::tables::sight;
-use crate::session::state::{Past, SessionState};
 
 /// Hashes of the tables that a statement changes; nothing if that is not known.
-pub(in crate::session) fn written(
+pub(crate) fn written(
     entry: &BookEntry,
     state: &SessionState,
     links: &Links,
@@ -66,13 +66,13 @@ pub(in crate::session) fn written(
 }
 
 /// The open transaction is being committed.
-pub(in crate::session) fn note_commit(entry: &BookEntry, state: &SessionState, flight: &mut Flight) {
+pub(crate) fn note_commit(entry: &BookEntry, state: &SessionState, flight: &mut Flight) {
     if state.past.contains(Past::WROTE) && entry.worker.shared.cache.watches_writes() {
         add_write(entry, flight);
     }
 }
 
-pub(in crate::session) fn add_write(entry: &BookEntry, flight: &mut Flight) {
+pub(crate) fn add_write(entry: &BookEntry, flight: &mut Flight) {
     let scope = match entry.worker.cached.written.borrow().get(&entry.control.id()) {
         Some(tables) => Scope::of_write(tables),
         None => Scope::of_unknown_write(),
@@ -83,24 +83,14 @@ pub(in crate::session) fn add_write(entry: &BookEntry, flight: &mut Flight) {
 
 /// A statement is being sent: as long as it runs, answers that it may change are not given.
 #[inline]
-pub(in crate::session) fn note_write(
-    entry: &BookEntry,
-    leg: &mut Leg,
-    command: Command<'_>,
-    decided: &Decided,
-) {
+pub(crate) fn note_write(entry: &BookEntry, leg: &mut Leg, command: Command<'_>, decided: &Decided) {
     if may_write(decided.plan) {
         begin_write(entry, leg, command, decided);
     }
 }
 
 #[cold]
-pub(in crate::session) fn begin_write(
-    entry: &BookEntry,
-    leg: &mut Leg,
-    command: Command<'_>,
-    decided: &Decided,
-) {
+pub(crate) fn begin_write(entry: &BookEntry, leg: &mut Leg, command: Command<'_>, decided: &Decided) {
     let plan = decided.plan;
     // Transactions are known from their beginning, also if answers are cached from now on only.
     let may_be_open = leg.state.in_transaction()
@@ -132,7 +122,7 @@ pub(in crate::session) fn begin_write(
 }
 
 /// Whether something may be changed by a statement, or become visible to others.
-pub(in crate::session) const fn may_write(plan: StatementPlan) -> bool {
+pub(crate) const fn may_write(plan: StatementPlan) -> bool {
     // A COMMIT may be behind the first of several statements.
     plan.several
         || !matches!(plan.kind, StatementKind::Select | StatementKind::Show)
@@ -140,11 +130,10 @@ pub(in crate::session) const fn may_write(plan: StatementPlan) -> bool {
 }
 
 /// What may change rows.
-pub(in crate::session) const WRITES: Effects =
-    Effects::WRITES.union(Effects::UNKNOWN).union(Effects::FUNCTION);
+pub(crate) const WRITES: Effects = Effects::WRITES.union(Effects::UNKNOWN).union(Effects::FUNCTION);
 
 /// Adds what a statement writes to what the open transaction has written.
-pub(in crate::session) fn note_written(
+pub(crate) fn note_written(
     entry: &BookEntry,
     state: &mut SessionState,
     links: &Links,
@@ -175,7 +164,7 @@ pub(in crate::session) fn note_written(
 }
 
 /// What a statement does to definitions and privileges, if it may.
-pub(in crate::session) fn begin_definition(
+pub(crate) fn begin_definition(
     worker: &Worker,
     state: &mut SessionState,
     command: Command<'_>,
@@ -204,7 +193,7 @@ pub(in crate::session) fn begin_definition(
 
 /// Whether a statement may change what accounts may read.
 /// `may_name`: it has words of statements about privileges.
-pub(in crate::session) fn changes_privileges(
+pub(crate) fn changes_privileges(
     worker: &Worker,
     state: &SessionState,
     plan: StatementPlan,
@@ -240,7 +229,7 @@ pub(in crate::session) fn changes_privileges(
 }
 
 /// Whether a statement may change a definition.
-pub(in crate::session) const fn may_define(plan: StatementPlan) -> bool {
+pub(crate) const fn may_define(plan: StatementPlan) -> bool {
     use StatementKind as Of;
     // They commit, and define nothing.
     let commits_only =
@@ -249,9 +238,8 @@ pub(in crate::session) const fn may_define(plan: StatementPlan) -> bool {
 }
 
 /// Words of statements that change privileges, in texts of which no more is known.
-pub(in crate::session) const OF_PRIVILEGES: [&[u8]; 6] =
-    [b"grant", b"revoke", b"user", b"role", b"privileges", b"view"];
+pub(crate) const OF_PRIVILEGES: [&[u8]; 6] = [b"grant", b"revoke", b"user", b"role", b"privileges", b"view"];
 
 /// Tables that a transaction is known to have written, at most. One with more counts as a write to
 /// all tables.
-pub(in crate::session) const WRITTEN_MAX: usize = 64;
+pub(crate) const WRITTEN_MAX: usize = 64;

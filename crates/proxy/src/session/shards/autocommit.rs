@@ -1,10 +1,11 @@
 //! Whether a `SET` of `autocommit` ends a transaction.
 
-use crate::session::entry::BookEntry;
+use legs::entry::BookEntry;
+use legs::links::Links;
+use legs::state::SessionState;
+use legs::without_writer::COMPLETION_TYPE;
+
 use crate::session::facts::routing::judge;
-use crate::session::links::Links;
-use crate::session::state::SessionState;
-use crate::session::without_writer::COMPLETION_TYPE;
 use crate::state::without_writer::{Bracket, bracket};
 
 /// What may stand in front of the variable's name.

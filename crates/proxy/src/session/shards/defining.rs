@@ -1,5 +1,15 @@
 //! A definition that several nodes get, one after the other: recorded before the first is asked.
 
+use legs::backlog::skip_command;
+use legs::entry::BookEntry;
+use legs::facts::orders::killed_here;
+use legs::facts::replies::write_to_client;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::shards::command::Command;
+use legs::shards::role::Place;
+use legs::state::SessionState;
 use observe::running::Measured;
 use planner::plan::Branch;
 use runtime::ddl;
@@ -12,20 +22,10 @@ use wire::{Capabilities, Codec as _, packet};
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::backlog::skip_command;
-use crate::session::entry::BookEntry;
-use crate::session::facts::orders::killed_here;
-use crate::session::facts::replies::write_to_client;
-use crate::session::io::Io;
-use crate::session::leg::Leg;
-use crate::session::links::Links;
-use crate::session::shards::command::Command;
 use crate::session::shards::definitions::ask_at;
 use crate::session::shards::done::Done;
 use crate::session::shards::facts::{names_at, plain_reply, refused_scatter};
 use crate::session::shards::inner::{error_of, take_inner};
-use crate::session::shards::role::Place;
-use crate::session::state::SessionState;
 use crate::state::SCHEMA;
 
 /// Errors behind which a server may go on with the statement: the connection to it is lost.

@@ -1,6 +1,10 @@
 //! Learning what sharded tables are: inner sessions ask for their definitions, as the client's
 //! user, when a statement names them.
 
+use legs::entry::BookEntry;
+use legs::leg::Leg;
+use legs::shards::command::Command;
+use legs::shards::role::Inner;
 use planner::define::{
     Answer, Collations, Known, Reader, TableDefinition, Unreadable, check, collation_statement,
     table_statement,
@@ -11,12 +15,8 @@ use wire::rows::cells;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::entry::BookEntry;
-use crate::session::leg::Leg;
-use crate::session::shards::command::Command;
 use crate::session::shards::inner::{ask, error_of, take_inner};
 use crate::session::shards::reading::{is_current, schema_of};
-use crate::session::shards::role::Inner;
 use crate::session::shards::transaction::lose_transaction;
 
 /// Nodes of a table that are asked for its definition.

@@ -1,34 +1,34 @@
 //! A command of a session that has shards: whether it runs at home, and what its client hears.
 
+use legs::backlog::{complete_front, skip_command};
+use legs::entry::BookEntry;
+use legs::facts::replies::write_to_client;
+use legs::facts::shown::begin_own;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::phase::Phase;
+use legs::reply::{answer_here, refuse_here};
+use legs::shards::command::Command;
+use legs::shards::prepared::names_one;
+use legs::shards::role::{Place, Role};
+use legs::state::{Past, SessionState};
 use wire::command::Kind;
 
 use crate::ending::Ending;
-use crate::session::backlog::{complete_front, skip_command};
-use crate::session::entry::BookEntry;
-use crate::session::facts::replies::write_to_client;
-use crate::session::facts::shown::begin_own;
-use crate::session::io::Io;
-use crate::session::leg::Leg;
-use crate::session::links::Links;
-use crate::session::phase::Phase;
-use crate::session::reply::{answer_here, refuse_here};
-use crate::session::shards::command::Command;
 use crate::session::shards::done::Done;
 use crate::session::shards::execute::{prepare_at_shards, statement_at_shards};
 use crate::session::shards::facts::too_long;
 use crate::session::shards::fields::list_fields;
 use crate::session::shards::lost::heed_lost_shards;
 use crate::session::shards::planned::run_command;
-use crate::session::shards::prepared::names_one;
-use crate::session::shards::role::{Place, Role};
 use crate::session::shards::transaction::{
     change_transaction, is_about_transaction, roll_back_at_shards, roll_back_everywhere,
 };
 use crate::session::stage::local::ids::is_ours;
-use crate::session::state::{Past, SessionState};
 
 /// Finds out where the command in the backlog goes, and has it run there.
-pub(in crate::session) async fn at_shards(
+pub(crate) async fn at_shards(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,

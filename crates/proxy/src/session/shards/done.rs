@@ -1,7 +1,7 @@
 //! What has come of a command that was looked at for shards.
 
-use super::gated::Barred;
 use crate::error::ClientError;
+use crate::session::shards::gated::Barred;
 
 /// What has come of a command that was looked at for shards.
 #[derive(Debug)]

@@ -2,18 +2,20 @@
 
 use std::rc::Rc;
 
+use legs::backlog::{complete_front, skip_command};
+use legs::entry::BookEntry;
+use legs::facts::shown::measure_own;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::shards::command::{Command, with_types};
+use legs::shards::prepared::{Site, Statement, depends_on_modes, prepared, renumber};
+use legs::shards::values::values;
 use sql::StatementKind;
 use wire::command::{Kind, StmtExecute, statement_id};
 use wire::{Codec as _, frame};
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::backlog::{complete_front, skip_command};
-use crate::session::entry::BookEntry;
-use crate::session::facts::shown::measure_own;
-use crate::session::io::Io;
-use crate::session::leg::Leg;
-use crate::session::shards::command::{Command, with_types};
 use crate::session::shards::done::Done;
 use crate::session::shards::facts::{as_prepared, has_one_connection, too_long};
 use crate::session::shards::inner::{error_of, take_inner, take_inner_of};
@@ -21,11 +23,9 @@ use crate::session::shards::last_id::learn_last_id;
 use crate::session::shards::one::lend;
 use crate::session::shards::plan::sample_of;
 use crate::session::shards::planned::{run_at_home, run_command};
-use crate::session::shards::prepared::{Site, Statement, depends_on_modes, prepared, renumber};
 use crate::session::shards::sites::{close_site, prepare};
 use crate::session::shards::stored::stopped_since;
 use crate::session::shards::transaction::{change_transaction, is_about_transaction};
-use crate::session::shards::values::values;
 use crate::state::Settings;
 
 /// A command that names a prepared statement is in the backlog.

@@ -1,14 +1,14 @@
 //! `EXPLAIN ROUTE` of statements over sharded tables.
 
+use legs::entry::BookEntry;
+use legs::facts::places::circumstances;
+use legs::leg::Leg;
+use legs::shards::command::Command;
 use planner::plan::{Plan, Row};
 use route::{Explanation, Step};
 
 use crate::ending::Ending;
-use crate::session::entry::BookEntry;
 use crate::session::explained::{explain_command, explain_text};
-use crate::session::facts::places::circumstances;
-use crate::session::leg::Leg;
-use crate::session::shards::command::Command;
 use crate::session::shards::definitions::learn_definitions;
 use crate::session::shards::inner::take_inner;
 use crate::session::shards::plan::with_request;
@@ -16,7 +16,7 @@ use crate::session::shards::reading::read_settings;
 
 /// Writes down where the statement of a command goes that begins `from` bytes behind the
 /// beginning of its text; nothing if it is no statement.
-pub(in crate::session) async fn explain_shards(
+pub(crate) async fn explain_shards(
     entry: &BookEntry,
     leg: &mut Leg,
     sent: ::command::Command<'_>,

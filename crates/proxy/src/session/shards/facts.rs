@@ -4,6 +4,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use config::ShardTransactions;
+use legs::entry::BookEntry;
+use legs::facts::orders::killed_here;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::shards::command::Command;
+use legs::shards::role::Place;
+use legs::state::SessionState;
 use planner::merge::{Order, Protocol, Window};
 use planner::plan::{Branch, Counts};
 use planner::seen::{Cells, Names};
@@ -22,25 +30,17 @@ use wire::frame::HEADER_LEN;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::entry::BookEntry;
-use crate::session::facts::orders::killed_here;
-use crate::session::io::Io;
-use crate::session::leg::Leg;
-use crate::session::links::Links;
-use crate::session::shards::command::Command;
 use crate::session::shards::reading::select_limit;
-use crate::session::shards::role::Place;
-use crate::session::state::SessionState;
 use crate::sock::Input;
 use crate::state::Pin;
 
 /// An error as a payload for the client.
-pub(in crate::session) fn payload_of(state: &SessionState, error: &ClientError) -> Vec<u8> {
+pub(crate) fn payload_of(state: &SessionState, error: &ClientError) -> Vec<u8> {
     error.to_packet(0, state.identity.capabilities).split_off(HEADER_LEN)
 }
 
 /// Why a command does not run at several shards in the state that the session is in.
-pub(in crate::session) fn refused_scatter(
+pub(crate) fn refused_scatter(
     worker: &Worker,
     leg: &mut Leg,
     command: &Command,
@@ -57,7 +57,7 @@ pub(in crate::session) fn refused_scatter(
     })
 }
 
-pub(in crate::session) fn what(
+pub(crate) fn what(
     worker: &Worker,
     state: &SessionState,
     command: &Command,
@@ -78,7 +78,7 @@ pub(in crate::session) fn what(
 }
 
 /// A reply of this kind whose rows, if any, come as shards send them.
-pub(in crate::session) fn plain_reply(worker: &Worker, state: &SessionState, kind: Replied, seq: u8) -> What {
+pub(crate) fn plain_reply(worker: &Worker, state: &SessionState, kind: Replied, seq: u8) -> What {
     What {
         kind,
         errors: Errors::AtOnce,
@@ -98,7 +98,7 @@ pub(in crate::session) fn plain_reply(worker: &Worker, state: &SessionState, kin
 
 /// The whole reply of a shard to a `COM_STMT_PREPARE` as the client gets it: with logical names
 /// and the client's number.
-pub(in crate::session) fn as_prepared(
+pub(crate) fn as_prepared(
     worker: &Worker,
     state: &SessionState,
     reply: &[u8],
@@ -116,12 +116,12 @@ pub(in crate::session) fn as_prepared(
 }
 
 /// Whether all that a server gets goes over one connection: a transaction is open, or begins.
-pub(in crate::session) fn has_one_connection(state: &SessionState) -> bool {
+pub(crate) fn has_one_connection(state: &SessionState) -> bool {
     state.in_transaction() || !state.status.contains(StatusFlags::AUTOCOMMIT)
 }
 
 /// Whether a change of these tables may depend on the time, and the client has set none.
-pub(in crate::session) fn depends_on_time(
+pub(crate) fn depends_on_time(
     worker: &Worker,
     state: &SessionState,
     what: StatementPlan,
@@ -134,7 +134,7 @@ pub(in crate::session) fn depends_on_time(
 }
 
 /// Whether a statement is to stop. Fails if the session is to end.
-pub(in crate::session) fn poll_killed(
+pub(crate) fn poll_killed(
     control: &Control,
     io: &mut Io,
     state: &SessionState,
@@ -153,7 +153,7 @@ pub(in crate::session) fn poll_killed(
 }
 
 /// Why the session is to end now, whatever its shards do.
-pub(in crate::session) fn poll_ended(control: &Control, state: &SessionState) -> Option<Ending> {
+pub(crate) fn poll_ended(control: &Control, state: &SessionState) -> Option<Ending> {
     match killed_here(control, state.identity.capabilities, true) {
         Err(ending) => Some(ending),
         Ok(_) => (control.signal() >= Signal::Stop).then_some(Ending::Silent),
@@ -162,7 +162,7 @@ pub(in crate::session) fn poll_ended(control: &Control, state: &SessionState) ->
 
 /// Whether a statement may write at this place: not if the open transaction has written at
 /// another one, unless that is allowed.
-pub(in crate::session) fn may_write(
+pub(crate) fn may_write(
     worker: &Worker,
     state: &SessionState,
     links: &mut Links,
@@ -182,7 +182,7 @@ pub(in crate::session) fn may_write(
 }
 
 /// Whether the open transaction is one that shards cannot be in.
-pub(in crate::session) fn keeps_home(state: &SessionState, links: &mut Links) -> Option<ClientError> {
+pub(crate) fn keeps_home(state: &SessionState, links: &mut Links) -> Option<ClientError> {
     let is_special =
         links.away.role.shards().transaction.is_special && (state.in_transaction() || state.begins_later());
     let (part, reason) = if is_special {
@@ -199,13 +199,13 @@ pub(in crate::session) fn keeps_home(state: &SessionState, links: &mut Links) ->
 }
 
 /// A statement that may write runs at home.
-pub(in crate::session) fn note_written_at_home(state: &SessionState, links: &mut Links) {
+pub(crate) fn note_written_at_home(state: &SessionState, links: &mut Links) {
     let is_open = has_one_connection(state);
     links.away.role.shards().transaction.wrote_at_home |= is_open;
 }
 
 /// The refusal of what may write at one server only.
-pub(in crate::session) fn several_servers(part: &str) -> ClientError {
+pub(crate) fn several_servers(part: &str) -> ClientError {
     ClientError::not_sharded(
         part,
         "pointsman-shard_transactions is 'single'; with 'best_effort' each server commits its own part",
@@ -213,7 +213,7 @@ pub(in crate::session) fn several_servers(part: &str) -> ClientError {
 }
 
 /// What a remembered plan holds for, if texts are read like this.
-pub(in crate::session) fn holds<'a>(entry: &BookEntry, state: &'a SessionState, read: Settings) -> Holds<'a> {
+pub(crate) fn holds<'a>(entry: &BookEntry, state: &'a SessionState, read: Settings) -> Holds<'a> {
     let (schema, now) = (state.caller.schema(), entry.worker.shared.uptime());
     Holds { schema, read, select_limit: select_limit(state), now }
 }
@@ -232,7 +232,7 @@ pub(super) fn names_at(worker: &Worker, hostgroup: u32) -> Arc<Names> {
 
 /// Where the reply to a branch at a hostgroup comes from, which the session with this number
 /// runs.
-pub(in crate::session) fn source_of_branch(worker: &Worker, hostgroup: u32, session: usize) -> Source {
+pub(crate) fn source_of_branch(worker: &Worker, hostgroup: u32, session: usize) -> Source {
     Source { hostgroup, session, names: names_at(worker, hostgroup), rows: Vec::new() }
 }
 

@@ -1,23 +1,21 @@
 //! `COM_FIELD_LIST` of sharded tables: the columns of a table, with their defaults.
 
-use crate::session::shards::inner::ask;
-use crate::session::shards::inner::ask_packet;
+use legs::entry::BookEntry;
+use legs::leg::Leg;
+use legs::state::SessionState;
 use planner::seen::{Names, node};
 use runtime::worker::Worker;
 use scatter::logical;
 use shard::Node;
 use wire::command::FieldList;
-use wire::frame::{self, Packet, Packets, put_message};
+use wire::frame::{Packet, Packets, put_message};
 use wire::packet::{Column, Err as ErrPacket};
-use wire::{Capabilities, Codec as _};
+use wire::{Capabilities, Codec as _, frame};
 
-use super::done::Done;
-use super::inner::inner_in;
 use crate::ending::Ending;
-use crate::session::entry::BookEntry;
-use crate::session::leg::Leg;
+use crate::session::shards::done::Done;
 use crate::session::shards::facts::names_at;
-use crate::session::state::SessionState;
+use crate::session::shards::inner::{ask, ask_packet, inner_in};
 
 /// A statement that leaves nothing.
 const NOTHING: &[u8] = b"DO 0";

@@ -3,15 +3,15 @@
 use std::pin::pin;
 use std::sync::atomic::Ordering;
 
+use legs::entry::BookEntry;
+use legs::facts::orders::while_waiting;
+use legs::io::Io;
+use legs::leg::Leg;
 use runtime::gates::{Gates, Pass, TableName};
 use tokio::time::timeout;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::entry::BookEntry;
-use crate::session::facts::orders::while_waiting;
-use crate::session::io::Io;
-use crate::session::leg::Leg;
 
 /// Why a command does not run behind a gate.
 pub(super) enum Barred {

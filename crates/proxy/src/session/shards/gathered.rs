@@ -1,18 +1,17 @@
 //! Warnings of a statement over several shards: gathered before they are forgotten there, and told.
 
+use legs::leg::Leg;
+use legs::shards::command::Command;
+use legs::shards::warnings::{Question, Warning, Warnings, has_error};
 use planner::plan::Counts;
 use runtime::worker::Worker;
 use scatter::{Over, capabilities_at_shards};
 use wire::reply::End;
 
-use super::command::Command;
-use super::done::Done;
-use super::warnings::Question;
-use crate::session::leg::Leg;
+use crate::session::shards::done::Done;
 use crate::session::shards::facts::names_at;
 use crate::session::shards::many::Ended;
 use crate::session::shards::runners::Runners;
-use crate::session::shards::warnings::{Warning, Warnings, has_error};
 
 /// The warnings that the branches of a statement have told. Copies have the same: the first one
 /// tells them. Of a statement that has failed they are those of the branch with the error.

@@ -3,7 +3,8 @@
 //! The counter of segments is at the home of the schema. It is asked over a connection of its own,
 //! outside of the client's transaction, as the client's user.
 
-use crate::session::shards::inner::ask;
+use legs::entry::BookEntry;
+use legs::leg::Leg;
 use planner::plan::{Ids, Wanted};
 use runtime::limits::IDS_WAIT_MAX;
 use runtime::sequences::{Question, Taken};
@@ -14,12 +15,10 @@ use wire::frame::front;
 use wire::rows::first_cell;
 use wire::{Capabilities, Codec as _, packet};
 
-use super::inner::take_inner_at;
 use crate::clock::unix_ms;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::entry::BookEntry;
-use crate::session::leg::Leg;
+use crate::session::shards::inner::{ask, take_inner_at};
 
 /// Which of the sessions at a hostgroup asks counters: none that runs statements of the client.
 const SLOT: usize = usize::MAX;

@@ -3,6 +3,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use legs::client::Client;
+use legs::entry::BookEntry;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::phase::Phase;
+use legs::shards::role::Inner;
+use legs::state::SessionState;
 use runtime::invariant::broken;
 use runtime::worker::Worker;
 use scatter::capabilities_at_shards;
@@ -11,15 +18,8 @@ use upstream::query;
 use wire::{frame, packet};
 
 use crate::ending::Ending;
-use crate::session::client::Client;
 use crate::session::cx::Cx;
-use crate::session::end_of;
-use crate::session::entry::BookEntry;
-use crate::session::io::Io;
-use crate::session::leg::Leg;
-use crate::session::phase::Phase;
-use crate::session::shards::role::Inner;
-use crate::session::state::SessionState;
+use crate::session::leave::end_of;
 
 impl Cx<'_> {
     /// Runs the command in the backlog, and stops behind it. What it comes to if the session does
@@ -140,7 +140,7 @@ fn stay_in_schema(inner: &mut Inner, outer: &SessionState) {
 }
 
 /// Runs a command of this client here.
-pub(in crate::session) fn cx_of<'a>(io: &'a mut Io, inner: &'a mut Inner) -> Cx<'a> {
+pub(crate) fn cx_of<'a>(io: &'a mut Io, inner: &'a mut Inner) -> Cx<'a> {
     Cx { entry: &inner.entry, io, leg: &mut inner.leg }
 }
 

@@ -3,40 +3,22 @@
 //! Servers make ids of tables that are on one node. Those of sharded tables are the proxy's, and
 //! known to the outer session at once.
 
-use sql::shape::Effects;
+use legs::entry::BookEntry;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::shards::role::{Inner, Place};
+use legs::state::{Past, SessionState};
 use wire::rows::first_cell;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::entry::BookEntry;
-use crate::session::facts::commands::NEEDS_LAST_ID;
-use crate::session::leg::Leg;
-use crate::session::links::Links;
-use crate::session::shards::command::Command;
 use crate::session::shards::definitions::ask_inner;
 use crate::session::shards::inner::{ask_here, take_inner_of};
-use crate::session::shards::role::{Inner, Place};
 use crate::session::shards::transaction::lose_transaction;
-use crate::session::state::{Past, SessionState};
 use crate::state::results::LastId;
 
 /// What servers are asked.
 const QUESTION: &[u8] = b"SELECT LAST_INSERT_ID()";
-
-/// What may ask for `LAST_INSERT_ID()`, or set it.
-const ASKS: Effects = Effects::LAST_INSERT_ID.union(Effects::FUNCTION).union(Effects::UNKNOWN);
-
-impl Command {
-    /// Whether it may ask for `LAST_INSERT_ID()`.
-    pub(super) fn asks_last_id(&self) -> bool {
-        self.what.effects.intersects(ASKS)
-    }
-
-    /// Whether it may ask for `LAST_INSERT_ID()`, or tell by it whether it has changed.
-    pub(super) fn needs_last_id(&self) -> bool {
-        self.what.effects.intersects(NEEDS_LAST_ID)
-    }
-}
 
 /// Finds out what `LAST_INSERT_ID()` is, if only the server of a shard knows.
 pub(super) async fn learn_last_id(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {

@@ -1,11 +1,16 @@
 //! `UPDATE` and `DELETE` with `LIMIT` over several shards: one change of all servers, in their
 //! transaction or in one of its own.
 
-use crate::session::shards::inner::ask_packet;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use legs::backlog::skip_command;
+use legs::entry::BookEntry;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::shards::command::Command;
+use legs::state::SessionState;
 use observe::running::Measured;
 use planner::limits::CHANGED_ROWS_MAX;
 use planner::merge::Protocol;
@@ -20,24 +25,19 @@ use wire::reply::End;
 use wire::rows::Rows;
 use wire::{Capabilities, Codec as _};
 
-use super::command::Command;
-use super::done::Done;
-use super::facts::{depends_on_time, has_one_connection, payload_of, refused_scatter, what};
-use super::gated::pass_gates;
-use super::many::{Ended, add_branches, take_runner};
-use super::moment::Moment;
-use super::relaying::relay_scatter;
-use super::runners::{Runners, Unit};
-use super::sites::{close_sites, packets_for};
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::backlog::skip_command;
-use crate::session::entry::BookEntry;
-use crate::session::io::Io;
-use crate::session::leg::Leg;
-use crate::session::shards::facts::source_of_branch;
-use crate::session::shards::many::{conclude, give_up, run_added};
-use crate::session::state::SessionState;
+use crate::session::shards::done::Done;
+use crate::session::shards::facts::{
+    depends_on_time, has_one_connection, payload_of, refused_scatter, source_of_branch, what,
+};
+use crate::session::shards::gated::pass_gates;
+use crate::session::shards::inner::ask_packet;
+use crate::session::shards::many::{Ended, add_branches, conclude, give_up, run_added, take_runner};
+use crate::session::shards::moment::Moment;
+use crate::session::shards::relaying::relay_scatter;
+use crate::session::shards::runners::{Runners, Unit};
+use crate::session::shards::sites::{close_sites, packets_for};
 
 /// Why the first rows are not changed.
 type Refused = Vec<u8>;

@@ -7,17 +7,22 @@
 //! - [`splitting`]: which lines shards have.
 
 mod file;
-mod splitting;
 
-use crate::session::shards::definitions::ask_at;
-use crate::session::shards::many::put_runners;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use file::File;
+use legs::backlog::skip_command;
+use legs::entry::BookEntry;
+use legs::facts::endings::{interrupted, unreadable};
+use legs::facts::replies::reply_error;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::shards::command::Command;
+use legs::shards::splitting::Splitting;
+use legs::state::SessionState;
 use net::relay::Output as _;
 use observe::running::Measured;
 use planner::load::Format;
@@ -27,30 +32,24 @@ use runtime::gates::TableName;
 use runtime::scattered::{Scattered, has_twins};
 use runtime::worker::Worker;
 use scatter::{Feeds, Relay, Scatter as Replies};
-use splitting::Splitting;
 use upstream::limits::FILLS_PER_TURN;
 use wire::command::Kind;
 use wire::rows::first_cell;
 
-use super::command::Command;
-use super::done::Done;
-use super::facts::{depends_on_time, has_one_connection, poll_killed, refused_scatter, what};
-use super::gated::pass_gates;
-use super::ids::raise_ids;
-use super::many::{Ended, add_branches};
-use super::moment::Moment;
-use super::relaying::{pass_recall, relay_runs, run_out, wait_for_parts};
-use super::runners::{Run, Runners, Unit, poll_all};
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::backlog::skip_command;
-use crate::session::entry::BookEntry;
-use crate::session::facts::endings::{interrupted, unreadable};
-use crate::session::facts::replies::reply_error;
-use crate::session::io::Io;
-use crate::session::leg::Leg;
-use crate::session::shards::many::{conclude, give_up};
-use crate::session::state::SessionState;
+use crate::session::shards::definitions::ask_at;
+use crate::session::shards::done::Done;
+use crate::session::shards::facts::{
+    depends_on_time, has_one_connection, poll_killed, refused_scatter, what,
+};
+use crate::session::shards::gated::pass_gates;
+use crate::session::shards::ids::raise_ids;
+use crate::session::shards::load::file::File;
+use crate::session::shards::many::{Ended, add_branches, conclude, give_up, put_runners};
+use crate::session::shards::moment::Moment;
+use crate::session::shards::relaying::{pass_recall, relay_runs, run_out, wait_for_parts};
+use crate::session::shards::runners::{Run, Runners, Unit, poll_all};
 
 /// Asks for the character set of files whose statement names none.
 const CHARSET: &[u8] = b"SELECT @@character_set_database";

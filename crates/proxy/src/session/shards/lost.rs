@@ -3,21 +3,21 @@
 
 use std::sync::Arc;
 
+use legs::entry::BookEntry;
+use legs::facts::asking::ask_besides;
+use legs::facts::leases::look_at_server;
+use legs::leg::Leg;
+use legs::shards::role::Inner;
+use legs::state::Past;
 use session::ran::Ran;
 use wire::command::Kind;
 use wire::reply::Answer;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::entry::BookEntry;
-use crate::session::facts::asking::ask_besides;
-use crate::session::facts::leases::look_at_server;
-use crate::session::leg::Leg;
 use crate::session::segments::settle;
 use crate::session::shards::facts::has_one_connection;
-use crate::session::shards::role::Inner;
 use crate::session::shards::transaction::{lose_transaction, roll_back_at_shards};
-use crate::session::state::Past;
 
 /// Ends the transaction everywhere if one part of it has ended since the last command. The
 /// client hears of it with its next statement.

@@ -10,6 +10,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use legs::backlog::skip_command;
+use legs::entry::BookEntry;
+use legs::facts::replies::{reply, reply_error};
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::reply::answer_here;
+use legs::shards::command::Command;
+use legs::shards::role::Place;
+use legs::state::SessionState;
 use observe::running::Measured;
 use planner::plan::{Branch, Counts};
 use runtime::scattered::Scattered;
@@ -18,13 +27,6 @@ use wire::reply::End;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::backlog::skip_command;
-use crate::session::entry::BookEntry;
-use crate::session::facts::replies::{reply, reply_error};
-use crate::session::io::Io;
-use crate::session::leg::Leg;
-use crate::session::reply::answer_here;
-use crate::session::shards::command::Command;
 use crate::session::shards::defining::run_definition;
 use crate::session::shards::done::Done;
 use crate::session::shards::facts::{has_one_connection, refused_scatter, source_of_branch, what};
@@ -33,11 +35,9 @@ use crate::session::shards::gathered::warnings_of;
 use crate::session::shards::last_id::{give_last_id, learn_last_id_for, note_last_id, set_last_id};
 use crate::session::shards::moment::Moment;
 use crate::session::shards::relaying::{relay_scatter, wait_for_parts};
-use crate::session::shards::role::Place;
 use crate::session::shards::runners::{Opening, Runner, Runners, Unit};
 use crate::session::shards::sites::packets_for;
 use crate::session::shards::transaction::{commit_everywhere, enter, lose_transaction};
-use crate::session::state::SessionState;
 
 /// How a statement over several shards has ended.
 pub(super) struct Ended {

@@ -6,13 +6,13 @@
 
 use std::time::{Duration, SystemTime};
 
+use legs::facts::asking::{ask_server, packet_of};
+use legs::shards::role::Inner;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::facts::asking::{ask_server, packet_of};
-use crate::session::shards::role::Inner;
 
 /// Takes the time of a change back.
 const ENDS: &str = "SET timestamp = DEFAULT";

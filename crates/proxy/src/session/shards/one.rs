@@ -1,41 +1,25 @@
 //! Statements that run at one shard with the client's own socket: what runs them is the path of all
 //! statements.
 
+use legs::entry::BookEntry;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::reply::answer_here;
+use legs::shards::command::Command;
+use legs::shards::role::{Inner, Place};
+use legs::state::{Past, SessionState};
 use planner::plan::Branch;
-use sql::shape::Effects;
 use wire::frame::{HEADER_LEN, Header};
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::entry::BookEntry;
-use crate::session::io::Io;
-use crate::session::leg::Leg;
-use crate::session::reply::answer_here;
-use crate::session::shards::command::Command;
 use crate::session::shards::done::Done;
 use crate::session::shards::facts::{has_one_connection, may_write};
 use crate::session::shards::gathered::tell_warnings;
 use crate::session::shards::inner::{run_inner, take_inner};
 use crate::session::shards::last_id::{give_last_id, learn_last_id_for, note_last_id};
-use crate::session::shards::role::{Inner, Place};
 use crate::session::shards::sites::packets_for;
 use crate::session::shards::transaction::{enter, lose_transaction};
-use crate::session::state::{Past, SessionState};
-
-/// What of a statement's effects may change rows.
-const WRITES: Effects = Effects::WRITES.union(Effects::UNKNOWN).union(Effects::FUNCTION);
-
-impl Command {
-    /// Whether it defines tables: servers commit before it, and it is part of no transaction.
-    pub(super) fn defines(&self) -> bool {
-        self.what.effects.intersects(Effects::COMMITS)
-    }
-
-    /// Whether it may change rows.
-    pub(super) fn writes(&self) -> bool {
-        self.what.effects.intersects(WRITES)
-    }
-}
 
 /// Runs a command, which the backlog begins with, at one shard that has the client's names.
 /// `is_single` says whether its server may make an id.

@@ -4,6 +4,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use legs::entry::BookEntry;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::shards::command::Command;
+use legs::shards::prepared::Context;
+use legs::state::SessionState;
 use planner::plan::{Asked, Branch, Plan, Request, Template};
 use planner::seen::{Asker, Cells, Seen};
 use route::StatementPlan;
@@ -18,21 +24,15 @@ use sql::shape::Effects;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::entry::BookEntry;
-use crate::session::leg::Leg;
-use crate::session::links::Links;
-use crate::session::shards::command::Command;
 use crate::session::shards::defining::stopped;
 use crate::session::shards::definitions::learn_definitions;
 use crate::session::shards::facts::{depends_on_time, holds, keeps_home};
 use crate::session::shards::ids::{ids_for, raise_ids};
 use crate::session::shards::last_id::{learn_last_id, learn_last_id_at_home};
 use crate::session::shards::naming::{names_table, of_unknown_charset, prepares_table, refused, unread};
-use crate::session::shards::prepared::Context;
 use crate::session::shards::reading::{has_mode, is_current, read_settings, schema_of, select_limit};
 use crate::session::shards::stored::{Named, stopped_behind};
 use crate::session::shards::way::Way;
-use crate::session::state::SessionState;
 use crate::state::results::LastId;
 
 /// Effects for which it matters what the session has done, or that change rows or tables: the plan

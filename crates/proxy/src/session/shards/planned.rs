@@ -1,25 +1,24 @@
 //! Having a command run where its plan says.
 
-use crate::session::shards::last_id::learn_last_id;
-use crate::session::shards::lost::leave_old_layout;
-use crate::session::shards::plan::way_of;
-use crate::session::shards::transaction::leave_transaction;
+use legs::entry::BookEntry;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::shards::command::Command;
+use legs::shards::role::Place;
 use runtime::scattered::Scattered;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::entry::BookEntry;
-use crate::session::io::Io;
-use crate::session::leg::Leg;
-use crate::session::shards::command::Command;
 use crate::session::shards::done::Done;
 use crate::session::shards::facts::{may_write, names_at, note_written_at_home};
+use crate::session::shards::last_id::learn_last_id;
 use crate::session::shards::limited::run_limited;
 use crate::session::shards::load::run_load;
-use crate::session::shards::lost::was_rolled_back;
+use crate::session::shards::lost::{leave_old_layout, was_rolled_back};
 use crate::session::shards::many::run_many;
 use crate::session::shards::one::{run_one, run_where};
-use crate::session::shards::role::Place;
+use crate::session::shards::plan::way_of;
+use crate::session::shards::transaction::leave_transaction;
 use crate::session::shards::way::Way;
 
 /// Runs a command, which the backlog begins with, where its statement goes. It is planned again

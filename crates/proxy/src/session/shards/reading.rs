@@ -1,16 +1,15 @@
 //! What the reading of a statement over sharded tables depends on.
 
+use legs::shards::command::Command;
+use legs::state::SessionState;
 use runtime::worker::Worker;
 use shard::Layout;
 use sql::lexer::Charset;
 use sql::parse::Settings;
 use sql::{Dialect, Modes};
 
-use crate::session::shards::command::Command;
-use crate::session::state::SessionState;
-
 /// How texts of the session are read that are in this character set.
-pub(in crate::session) async fn read_settings(
+pub(crate) async fn read_settings(
     worker: &Worker,
     state: &SessionState,
     charset: Charset,

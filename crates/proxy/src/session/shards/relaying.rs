@@ -5,15 +5,15 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use legs::entry::BookEntry;
+use legs::io::Io;
+use legs::state::SessionState;
 use runtime::control::Control;
 use scatter::{Over, Relay};
 
-use super::facts::{poll_ended, poll_killed};
-use super::runners::{Lead, Run, Runners, poll_all};
 use crate::ending::Ending;
-use crate::session::entry::BookEntry;
-use crate::session::io::Io;
-use crate::session::state::SessionState;
+use crate::session::shards::facts::{poll_ended, poll_killed};
+use crate::session::shards::runners::{Lead, Run, Runners, poll_all};
 
 /// Runs what the runners have got, until the client has its reply and all shards have ended
 /// theirs.

@@ -6,6 +6,11 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use legs::client::Client;
+use legs::facts::leases::{look_at_server, lose_backend_for};
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::shards::role::Inner;
 use runtime::control::Control;
 use scatter::{Branches, Scatter as Replies, Source};
 use session::committed::{Part, Place, Verdict, verdict};
@@ -14,14 +19,9 @@ use wire::frame::put_message;
 
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use crate::session::client::Client;
-use crate::session::facts::leases::{look_at_server, lose_backend_for};
-use crate::session::io::Io;
-use crate::session::leg::Leg;
 use crate::session::shards::facts::payload_of;
 use crate::session::shards::inner::{ask, error_of, run_inner};
 use crate::session::shards::moment::Moment;
-use crate::session::shards::role::Inner;
 
 /// What inner sessions are asked.
 const QUESTION: &[u8] = b"SHOW WARNINGS";

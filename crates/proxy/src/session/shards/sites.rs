@@ -1,6 +1,10 @@
 //! Where a prepared statement is prepared at shards: for each text of a branch, in each leg that
 //! executes it.
 
+use legs::leg::Leg;
+use legs::shards::command::Command;
+use legs::shards::prepared::{Site, Statement, prepared, renumber};
+use legs::shards::role::Inner;
 use planner::plan::Branch;
 use runtime::worker::Worker;
 use wire::command::Kind;
@@ -8,12 +12,8 @@ use wire::frame;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::leg::Leg;
-use crate::session::shards::command::Command;
 use crate::session::shards::facts::{as_prepared, payload_of};
 use crate::session::shards::inner::{ask_packet, error_of, take_inner_of};
-use crate::session::shards::prepared::{Site, Statement, prepared, renumber};
-use crate::session::shards::role::Inner;
 
 /// Closes what was prepared for these branches of one execution: later ones have other texts.
 pub(super) async fn close_sites(leg: &mut Leg, command: &Command, branches: &[Branch]) -> Result<(), Ending> {

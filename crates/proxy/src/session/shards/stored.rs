@@ -3,6 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use legs::entry::BookEntry;
+use legs::facts::places::has_one_way;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::state::SessionState;
 use planner::plan::Branch;
 use planner::stored::{Found, Object, Unreadable, Used, Wrong, objects, wrong};
 use route::StatementPlan;
@@ -18,15 +23,10 @@ use wire::rows::cells;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::entry::BookEntry;
-use crate::session::facts::places::has_one_way;
 use crate::session::facts::routing::judge;
-use crate::session::leg::Leg;
-use crate::session::links::Links;
 use crate::session::shards::definitions::ask_at;
 use crate::session::shards::inner::error_of;
 use crate::session::shards::way::Way;
-use crate::session::state::SessionState;
 
 /// What a statement may do that calls something: its routines are looked for.
 const CALLS: Effects = Effects::FUNCTION.union(Effects::UNKNOWN);

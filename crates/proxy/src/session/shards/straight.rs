@@ -5,25 +5,25 @@ use std::sync::atomic::Ordering;
 use std::task::Context;
 
 use command::Command;
+use legs::entry::BookEntry;
+use legs::facts::commands::{Look, look};
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::phase::Phase;
+use legs::shards::role::Inner;
+use legs::state::SessionState;
 use wire::command::Kind;
 
 use crate::ending::Ending;
-use crate::session::entry::BookEntry;
-use crate::session::facts::commands::{Look, look};
-use crate::session::io::Io;
-use crate::session::leg::Leg;
-use crate::session::links::Links;
-use crate::session::phase::Phase;
 use crate::session::shards::facts::{has_one_connection, holds};
 use crate::session::shards::inner::{cx_of, take_inner};
 use crate::session::shards::reading::read_settings_for;
-use crate::session::shards::role::Inner;
-use crate::session::state::SessionState;
 use crate::state::Pin;
 
 /// Begins the query that `input` consists of at its shard. Nothing if the shard is not known,
 /// or if something else is to be done before.
-pub(in crate::session) fn begin_at_shard(
+pub(crate) fn begin_at_shard(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,

@@ -11,6 +11,14 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use front::login::ok;
+use legs::entry::BookEntry;
+use legs::facts::leases::lose_backend_for;
+use legs::leg::Leg;
+use legs::links::Links;
+use legs::shards::command::Command;
+use legs::shards::role::{Inner, Place, Transaction};
+use legs::state::{OF_SESSION, Past, SessionState};
+use legs::without_writer::{begin_later, end_unbegun};
 use reply::errors::INTERRUPTED;
 use route::StatementPlan;
 use session::committed;
@@ -22,20 +30,12 @@ use wire::{Capabilities, Codec as _, packet};
 
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
-use crate::session::entry::BookEntry;
-use crate::session::facts::leases::lose_backend_for;
-use crate::session::leg::Leg;
-use crate::session::links::Links;
 use crate::session::shards::autocommit::{keeps_transaction, may_begin_later};
-use crate::session::shards::command::Command;
 use crate::session::shards::done::Done;
 use crate::session::shards::facts::payload_of;
 use crate::session::shards::inner::{ask, ask_beside, ask_here, error_of, follow, take_inner_at};
 use crate::session::shards::relaying::wait_for_parts;
-use crate::session::shards::role::{Inner, Place, Transaction};
 use crate::session::shards::runners::join;
-use crate::session::state::{OF_SESSION, Past, SessionState};
-use crate::session::without_writer::{begin_later, end_unbegun};
 use crate::state::Pin;
 use crate::state::without_writer::{Bracket, bracket};
 

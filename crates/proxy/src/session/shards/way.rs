@@ -1,10 +1,10 @@
 //! What is to be done with a statement that may be about sharded tables.
 
+use legs::shards::role::Place;
 use planner::plan::{Branch, Limited, Load, Wanted};
 use runtime::gates::TableName;
 use runtime::scattered::Scattered;
 
-use super::role::Place;
 use crate::error::ClientError;
 
 /// What is to be done with a statement.

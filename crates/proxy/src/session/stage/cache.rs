@@ -4,25 +4,36 @@
 //! miss is sent to its target, and the reply is [copied](reply::cache_fill); where another
 //! session has sent the same query, this one waits for that answer.
 
-pub(in crate::session) mod fresh;
-pub(in crate::session) mod known;
-pub(in crate::session) mod missed;
-pub(in crate::session) mod peek;
-pub(in crate::session) mod said;
-pub(in crate::session) mod stale;
-pub(in crate::session) mod tables;
+pub(crate) mod known;
+pub(crate) mod missed;
+pub(crate) mod stale;
 
-use crate::session::stage::cache::missed::rows_passed;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Context;
 use std::time::Duration;
-use upstream::Backend;
 
 use cache::stats::RowKey;
 use cache::{Joined, Miss, Moment, Refusal, RowCounts, Waiter};
 use command::{Command, Copied};
+use legs::backlog::skip_command;
+use legs::cache::fresh::{Fresh, arrival_us, freshness, uptime_us};
+use legs::entry::BookEntry;
+use legs::facts::orders::while_waiting;
+use legs::facts::places::shares;
+use legs::facts::records::{note_traced_here, place_of_hit};
+use legs::facts::replies::write_to_client;
+use legs::facts::screened::{note_ruling, note_sighting};
+use legs::facts::sharing::take_back;
+use legs::facts::shown::show_waiting;
+use legs::flight::Flight;
+use legs::io::Io;
+use legs::leg::Leg;
+use legs::measure::logs;
+use legs::phase::Phase;
+use legs::reply::refuse_here;
+use legs::state::SessionState;
 use observe::running::Measured;
 use route::Route;
 use runtime::cached::answer::Look;
@@ -32,37 +43,21 @@ use runtime::counted::{Ended, note_time};
 use runtime::decided::Decided;
 use runtime::worker::Worker;
 use tokio::time::Instant;
+use upstream::Backend;
 use wire::command::Kind;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::backlog::skip_command;
 use crate::session::cx::Cx;
-use crate::session::entry::BookEntry;
 use crate::session::facts::answers::cache_key;
 use crate::session::facts::cache::{await_proof, join, learn_known, missed, send_to_target, style};
-use crate::session::facts::orders::while_waiting;
-use crate::session::facts::places::shares;
-use crate::session::facts::records::{note_traced_here, place_of_hit};
-use crate::session::facts::replies::write_to_client;
-use crate::session::facts::screened::{note_ruling, note_sighting};
-use crate::session::facts::sharing::take_back;
-use crate::session::facts::shown::show_waiting;
-use crate::session::flight::Flight;
-use crate::session::io::Io;
-use crate::session::leg::Leg;
-use crate::session::measure::logs;
-use crate::session::phase::Phase;
-use crate::session::reply::refuse_here;
-use crate::session::stage::cache::fresh::{Fresh, arrival_us, freshness, uptime_us};
-use crate::session::stage::cache::missed::send_missed;
-use crate::session::state::SessionState;
+use crate::session::stage::cache::missed::{rows_passed, send_missed};
 use crate::state::substitute::Counted;
 
 impl Cx<'_> {
     /// Answers the command that `input` begins with from the cache, or has it go on to its target.
     /// If it is to wait for another session's query, its route stays as it is.
-    pub(in crate::session) fn ask_cache(
+    pub(crate) fn ask_cache(
         &mut self,
         cx: &mut Context<'_>,
         command: Command<'_>,
@@ -119,7 +114,7 @@ impl Cx<'_> {
     }
 
     /// Sends the answers in the worker's buffer.
-    pub(in crate::session) fn send_answers(&mut self, cx: &mut Context<'_>) -> Result<Phase, Ending> {
+    pub(crate) fn send_answers(&mut self, cx: &mut Context<'_>) -> Result<Phase, Ending> {
         let sent = self.io.send(cx, &self.entry.worker.cached.written());
         sent.map_err(|_| Ending::ClientLeft)?;
         Ok(if self.io.is_sent() { self.next_phase() } else { Phase::Answered })
@@ -127,11 +122,7 @@ impl Cx<'_> {
 
     /// Waits for the answer to another session's query, as long as the policy says. True if the
     /// command in the backlog was answered with it.
-    pub(in crate::session) async fn await_answer(
-        &mut self,
-        kind: Kind,
-        decided: &mut Decided,
-    ) -> Result<bool, Ending> {
+    pub(crate) async fn await_answer(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
         let copied = self.io.command(self.leg.state.identity.capabilities).map(|command| command.copied());
         let Some(command) = copied.as_ref().map(Copied::command) else { return Ok(false) };
         let (begun, since_us) = (Instant::now(), uptime_us(&self.entry.worker));
@@ -200,7 +191,7 @@ impl Cx<'_> {
 
 /// The command is being answered from the cache: counts it, and what it leaves for statements
 /// behind it.
-pub(in crate::session) fn begin_hit(
+pub(crate) fn begin_hit(
     entry: &BookEntry,
     leg: &mut Leg,
     command: Command<'_>,
@@ -313,12 +304,12 @@ fn look_up(worker: &Worker, state: &SessionState, asked: &Asked, since_us: u64) 
 }
 
 /// Whether the command that was decided about is looked up in the cache.
-pub(in crate::session) fn asks_cache(flight: &Flight) -> bool {
+pub(crate) fn asks_cache(flight: &Flight) -> bool {
     flight.decided.as_ref().is_some_and(Decided::is_cached)
 }
 
 /// The answer is on its way.
-pub(in crate::session) fn end_hit(entry: &BookEntry, rows: RowCounts) {
+pub(crate) fn end_hit(entry: &BookEntry, rows: RowCounts) {
     note_time(&entry.worker, &entry.control, Ended::FromCache { rows: rows.sent.into() });
     entry.control.running.rest(&entry.worker.shown);
 }

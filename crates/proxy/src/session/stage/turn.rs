@@ -5,6 +5,17 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use legs::client::watched;
+use legs::entry::BookEntry;
+use legs::facts::orders::while_wanted;
+use legs::facts::places::runs;
+use legs::facts::sharing::take_back;
+use legs::facts::shown::show_waiting;
+use legs::leg::Leg;
+use legs::phase::Phase;
+use legs::reply::refuse_here;
+use legs::state::SessionState;
+use legs::trace::Part;
 use runtime::limited::enter;
 use runtime::routing::Orders;
 use runtime::snapshot::Settings;
@@ -16,18 +27,7 @@ use wire::command::Kind;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limit::{Limit, Place};
-use crate::session::client::watched;
 use crate::session::cx::Cx;
-use crate::session::entry::BookEntry;
-use crate::session::facts::orders::while_wanted;
-use crate::session::facts::places::runs;
-use crate::session::facts::sharing::take_back;
-use crate::session::facts::shown::show_waiting;
-use crate::session::leg::Leg;
-use crate::session::phase::Phase;
-use crate::session::reply::refuse_here;
-use crate::session::state::SessionState;
-use crate::session::trace::Part;
 
 /// What a statement waits for before it is sent.
 struct Wait<'a> {
@@ -70,19 +70,14 @@ impl<'a> Wait<'a> {
 }
 
 /// Whether such a command, about which rules have said this, waits before it is sent.
-pub(in crate::session) fn is_due(
-    worker: &Worker,
-    state: &SessionState,
-    kind: Kind,
-    orders: Option<&Orders>,
-) -> bool {
+pub(crate) fn is_due(worker: &Worker, state: &SessionState, kind: Kind, orders: Option<&Orders>) -> bool {
     runs(kind) && !Wait::of(&worker.settings(), &state.identity.account.user, orders).is_nothing()
 }
 
 impl Cx<'_> {
     /// Waits until the command in the backlog may be sent. If it may not be, it is answered with
     /// the reason.
-    pub(in crate::session) async fn wait(&mut self, kind: Kind) -> Result<Phase, Ending> {
+    pub(crate) async fn wait(&mut self, kind: Kind) -> Result<Phase, Ending> {
         let decided = self.leg.flight.as_mut().and_then(|flight| flight.decided.take());
         let orders = decided.as_ref().and_then(|decided| decided.orders.as_deref());
         self.lend_command();

@@ -1,12 +1,14 @@
 //! Texts that were answered from the query cache before: the next hit needs neither digest nor
 //! rules.
 
-use crate::session::stage::cache::end_hit;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Context;
 
 use command::Command;
+use legs::cache::fresh::freshness;
+use legs::leg::Leg;
+use legs::phase::Phase;
 use runtime::cached::answer::{Known, STATUS};
 use runtime::limits::CACHE_KNOWN_AGE_MAX_MS;
 use runtime::worker::Worker;
@@ -16,15 +18,12 @@ use wire::command::Kind;
 use crate::ending::Ending;
 use crate::session::cx::Cx;
 use crate::session::facts::cache::answer_near;
-use crate::session::leg::Leg;
-use crate::session::phase::Phase;
-use crate::session::stage::cache::begin_hit;
-use crate::session::stage::cache::fresh::freshness;
+use crate::session::stage::cache::{begin_hit, end_hit};
 
 impl Cx<'_> {
     /// Answers the texts that `input` begins with from the worker's first level of the cache, in
     /// one write, as far as they are known there.
-    pub(in crate::session) fn answer_known(
+    pub(crate) fn answer_known(
         &mut self,
         cx: &mut Context<'_>,
         input: &[u8],

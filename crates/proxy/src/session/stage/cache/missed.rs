@@ -4,6 +4,9 @@
 use cache::stats::{RowKey, Stats};
 use cache::{Doorkeeper, Leader, NotStored, Outcome, depends_on_values};
 use command::Command;
+use legs::entry::BookEntry;
+use legs::flight::Flight;
+use legs::state::SessionState;
 use reply::cache_fill::{CacheFill, Filling};
 use runtime::cached::asked::Asked;
 use runtime::decided::Decided;
@@ -13,14 +16,11 @@ use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use crate::session::entry::BookEntry;
 use crate::session::facts::cache::{form, send_to_target};
-use crate::session::flight::Flight;
-use crate::session::state::SessionState;
 use crate::state::Setting;
 
 /// The command goes to its target, and its reply is copied. An `OFFSET` passes so many rows by.
-pub(in crate::session) fn send_missed(
+pub(crate) fn send_missed(
     entry: &BookEntry,
     state: &SessionState,
     flight: &mut Flight,
@@ -83,7 +83,7 @@ pub(in crate::session) fn send_missed(
 
 /// How many rows in front of the answer to a query `FOUND_ROWS()` counts, or why the answer is
 /// not stored, by what no digest tells.
-pub(in crate::session) fn rows_passed(
+pub(crate) fn rows_passed(
     state: &SessionState,
     command: Command<'_>,
     decided: &Decided,
@@ -116,12 +116,7 @@ pub(in crate::session) fn rows_passed(
 
 /// Why the answer to a missed query is not stored, if it is not worth that: few lookups of its
 /// digest hit, and its key was not asked for lately. Then no session waits for it either.
-pub(in crate::session) fn passes(
-    worker: &Worker,
-    asked: &Asked,
-    now_ms: u64,
-    stats: &mut Stats,
-) -> Option<NotStored> {
+pub(crate) fn passes(worker: &Worker, asked: &Asked, now_ms: u64, stats: &mut Stats) -> Option<NotStored> {
     let cache = &worker.shared.cache;
     let mut rates = worker.cached.rates();
     if !rates.are_rare(asked.row, stats.so_far(asked.row)) || !Doorkeeper::is_within(cache.budget()) {

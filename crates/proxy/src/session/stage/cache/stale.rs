@@ -1,8 +1,9 @@
 //! Answers that are older than their time to live, for the case that no server answers
 //! (`stale_if_error_ms`).
 
-use crate::session::stage::cache::end_hit;
 use cache::Hit;
+use legs::backlog::skip_command;
+use legs::facts::replies::write_to_client;
 use runtime::cached::answer::Stale;
 use runtime::cached::asked::Asked;
 use runtime::decided::Decided;
@@ -10,16 +11,14 @@ use runtime::worker::Worker;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::backlog::skip_command;
 use crate::session::cx::Cx;
 use crate::session::facts::cache::take_stale;
-use crate::session::facts::replies::write_to_client;
-use crate::session::stage::cache::begin_hit;
+use crate::session::stage::cache::{begin_hit, end_hit};
 
 impl Cx<'_> {
     /// Answers the command in the backlog with a stale answer, since `error` says that no server
     /// answers. False if there is none.
-    pub(in crate::session) async fn answer_stale(
+    pub(crate) async fn answer_stale(
         &mut self,
         error: &ClientError,
         decided: &Decided,
@@ -42,7 +41,7 @@ impl Cx<'_> {
     }
 }
 
-pub(in crate::session) fn find_stale(worker: &Worker, asked: &Asked, now_ms: u64) -> Option<Hit> {
+pub(crate) fn find_stale(worker: &Worker, asked: &Asked, now_ms: u64) -> Option<Hit> {
     if asked.how.policy.mode.sees_all_writes() {
         return None;
     }
@@ -52,6 +51,6 @@ pub(in crate::session) fn find_stale(worker: &Worker, asked: &Asked, now_ms: u64
 }
 
 /// Whether there is a stale answer for a query that no server answers.
-pub(in crate::session) fn has_stale(worker: &Worker, asked: &Asked, now_ms: u64) -> bool {
+pub(crate) fn has_stale(worker: &Worker, asked: &Asked, now_ms: u64) -> bool {
     asked.life.stale_ms > 0 && find_stale(worker, asked, now_ms).is_some()
 }

@@ -1,9 +1,11 @@
 //! The firewall at work: statements that the proxy answers itself. Executions, and what is counted
-//! and logged, are in [`screened`](crate::session::facts::screened).
+//! and logged, are in [`screened`](legs::facts::screened).
 //!
 //! All others are judged with where they go ([`Routing::judge`](runtime::routing::Routing::judge)).
 
 use command::Command;
+use legs::facts::screened::note_ruling;
+use legs::reply::refuse_here;
 use route::{Route, Ruling};
 use runtime::decided::Reply;
 use wire::command::Kind;
@@ -11,14 +13,12 @@ use wire::command::Kind;
 use crate::ending::Ending;
 use crate::session::cx::Cx;
 use crate::session::facts::routing::{decide_prepared, judge};
-use crate::session::facts::screened::note_ruling;
-use crate::session::reply::refuse_here;
 
 impl Cx<'_> {
     /// Has the firewall judge the statement in the backlog, or the execution of one, which is
     /// whole, and which the proxy deals with itself. True if the client was told that it may not
     /// send it.
-    pub(in crate::session) async fn refuse_own(&mut self, kind: Kind) -> Result<bool, Ending> {
+    pub(crate) async fn refuse_own(&mut self, kind: Kind) -> Result<bool, Ending> {
         let is_judged = matches!(kind, Kind::Query | Kind::StmtExecute);
         if !is_judged || self.entry.worker.routing.borrow().routes().firewall.is_none() {
             return Ok(false);

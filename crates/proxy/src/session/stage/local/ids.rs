@@ -3,23 +3,23 @@
 use std::pin::pin;
 
 use command::Command;
+use legs::backlog::complete_command;
+use legs::client::watched;
+use legs::entry::BookEntry;
+use legs::facts::commands::{Look, look};
+use legs::leg::Leg;
 use upstream::{AcquireError, Full};
 use wire::command::Kind;
 
 use crate::ending::Ending;
-use crate::session::backlog::complete_command;
-use crate::session::client::watched;
 use crate::session::cx::Cx;
-use crate::session::entry::BookEntry;
-use crate::session::facts::commands::{Look, look};
-use crate::session::leg::Leg;
 use crate::session::own::refuse_unserved;
 use crate::session::stage::local::kill_forms::spell_kill;
 use crate::statement::Own;
 
 impl Cx<'_> {
     /// Deals with such a command, which is in the backlog.
-    pub(in crate::session) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
+    pub(crate) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
         let look = self
             .io
             .command(self.leg.state.identity.capabilities)
@@ -46,7 +46,7 @@ impl Cx<'_> {
     }
 
     /// Gets to a connection to this hostgroup for the command in the backlog.
-    pub(in crate::session) async fn go_for_command(
+    pub(crate) async fn go_for_command(
         &mut self,
         hostgroup: u32,
     ) -> Result<Result<(), AcquireError>, Ending> {
@@ -81,6 +81,6 @@ impl Cx<'_> {
 }
 
 /// Whether the proxy deals with a command itself, or may have to.
-pub(in crate::session) fn is_ours(entry: &BookEntry, leg: &Leg, command: Option<Command<'_>>) -> bool {
+pub(crate) fn is_ours(entry: &BookEntry, leg: &Leg, command: Option<Command<'_>>) -> bool {
     command.is_none_or(|command| look(&entry.worker, leg, command) != Look::Plain)
 }

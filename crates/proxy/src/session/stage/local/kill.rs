@@ -4,6 +4,15 @@
 use std::pin::pin;
 
 use front::login::ok;
+use legs::backlog::skip_command;
+use legs::entry::BookEntry;
+use legs::facts::endings::told;
+use legs::facts::orders::while_waiting;
+use legs::facts::replies::{reply, reply_error};
+use legs::facts::shown::measure_own;
+use legs::io::Io;
+use legs::links::Links;
+use legs::state::SessionState;
 use reply::errors::INTERRUPTED;
 use runtime::control::Control;
 use runtime::limits::KILL_ANSWER_MAX;
@@ -14,22 +23,13 @@ use wire::reply::End;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::backlog::skip_command;
 use crate::session::cx::Cx;
-use crate::session::entry::BookEntry;
-use crate::session::facts::endings::told;
-use crate::session::facts::orders::while_waiting;
-use crate::session::facts::replies::{reply, reply_error};
-use crate::session::facts::shown::measure_own;
-use crate::session::io::Io;
-use crate::session::links::Links;
-use crate::session::state::SessionState;
 use crate::statement::Kill;
 use crate::statement::kill::What;
 
 impl Cx<'_> {
     /// Runs a KILL of this client, whose command is in the backlog.
-    pub(in crate::session) async fn run_kill(&mut self, kill: Kill) -> Result<(), Ending> {
+    pub(crate) async fn run_kill(&mut self, kill: Kill) -> Result<(), Ending> {
         let seq = skip_command(self.entry, self.io, self.leg).await?;
         if kill.id == u64::from(self.leg.state.identity.connection_id) {
             return kill_self(self.entry, self.io, &mut self.leg.state, &mut self.leg.links, kill.what, seq)
@@ -58,7 +58,7 @@ impl Cx<'_> {
     }
 
     /// The same for one that is counted, and shown meanwhile.
-    pub(in crate::session) async fn kill_here(&mut self, kind: Kind, kill: Kill) -> Result<(), Ending> {
+    pub(crate) async fn kill_here(&mut self, kind: Kind, kill: Kill) -> Result<(), Ending> {
         let measured = measure_own(self.entry, self.io, &self.leg.state, &self.leg.flight, kind);
         self.entry.begin_running(measured, &[]);
         self.run_kill(kill).await?;
@@ -92,7 +92,7 @@ async fn kill_self(
 
 /// Sends a KILL to the session that it names, and waits for what comes of it. A client that
 /// leaves meanwhile does not take it back.
-pub(in crate::session) async fn kill_other(
+pub(crate) async fn kill_other(
     entry: &BookEntry,
     io: &mut Io,
     state: &SessionState,
@@ -116,7 +116,7 @@ pub(in crate::session) async fn kill_other(
 
 /// Takes note of KILLs that were sent to the server of `link`, for a statement that has `ended` so:
 /// one that has not interrupted it may hit the next one.
-pub(in crate::session) fn note_shots(control: &Control, link: Option<&mut LinkState>, ended: Option<End>) {
+pub(crate) fn note_shots(control: &Control, link: Option<&mut LinkState>, ended: Option<End>) {
     let hits = u32::from(matches!(ended, Some(End::Err { code: INTERRUPTED })));
     if control.shots.replace(0) > hits
         && let Some(link) = link

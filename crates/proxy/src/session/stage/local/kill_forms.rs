@@ -5,6 +5,13 @@
 //! and where the id is the server's own, the server gets what it would have got.
 
 use command::Command;
+use legs::correction::correction;
+use legs::entry::BookEntry;
+use legs::facts::asking::{ask_server, packet_of};
+use legs::facts::kills::kill_by_parameter;
+use legs::io::Io;
+use legs::reply::refuse_here;
+use legs::state::SessionState;
 use runtime::mail::Verdict;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, put_message};
@@ -12,23 +19,16 @@ use wire::reply::Answer;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::correction::correction;
 use crate::session::cx::Cx;
-use crate::session::entry::BookEntry;
-use crate::session::facts::asking::{ask_server, packet_of};
-use crate::session::facts::kills::kill_by_parameter;
-use crate::session::io::Io;
 use crate::session::own::refuse_unserved;
-use crate::session::reply::refuse_here;
 use crate::session::stage::local::kill::kill_other;
-use crate::session::state::SessionState;
-use crate::statement::Kill;
-use crate::statement::kill::{self, Target};
+use crate::statement::kill::Target;
+use crate::statement::{Kill, kill};
 
 impl Cx<'_> {
     /// Asks the session's server for the user variable that the KILL in the backlog names, and
     /// carries it out. What names no session of the proxy is for the server.
-    pub(in crate::session) async fn kill_by_variable(&mut self, kind: Kind) -> Result<(), Ending> {
+    pub(crate) async fn kill_by_variable(&mut self, kind: Kind) -> Result<(), Ending> {
         let session = self.leg.links.session(&self.leg.state);
         let hostgroup = session.transaction.unwrap_or(self.leg.state.account.hostgroup());
         if let Err(why) = self.go_for_command(hostgroup).await? {
@@ -55,7 +55,7 @@ impl Cx<'_> {
 
     /// Carries out the KILLs that the text in the backlog begins with, each of which names a
     /// session of the proxy. In their places the server gets what has come of them.
-    pub(in crate::session) async fn kill_in_front(&mut self) -> Result<(), Ending> {
+    pub(crate) async fn kill_in_front(&mut self) -> Result<(), Ending> {
         let text = self.io.text_in_backlog(&self.leg.state).map(<[u8]>::to_vec).unwrap_or_default();
         let (mut rest, mut instead) = (&text[..], Vec::new());
         loop {
@@ -85,7 +85,7 @@ impl Cx<'_> {
 }
 
 /// Puts the KILL that the execution in the backlog stands for in its place, as text.
-pub(in crate::session) fn spell_kill(entry: &BookEntry, io: &mut Io, state: &mut SessionState) {
+pub(crate) fn spell_kill(entry: &BookEntry, io: &mut Io, state: &mut SessionState) {
     let Some(command) = io.command(state.identity.capabilities).filter(Command::is_whole) else {
         return;
     };

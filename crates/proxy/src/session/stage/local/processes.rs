@@ -4,6 +4,8 @@
 use std::pin::pin;
 use std::rc::Rc;
 
+use legs::facts::orders::while_waiting;
+use legs::reply::refuse_here;
 use observe::rows::SessionStats;
 use reply::listing::Absent;
 use runtime::limits::{SESSIONS_LISTED_MAX, SESSIONS_WAIT_MAX};
@@ -14,16 +16,10 @@ use wire::command::Kind;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::cx::Cx;
-use crate::session::facts::orders::while_waiting;
-use crate::session::reply::refuse_here;
 
 impl Cx<'_> {
     /// Asks all workers for their sessions, for the statement in the backlog.
-    pub(in crate::session) async fn ask_for_sessions(
-        &mut self,
-        kind: Kind,
-        is_full: bool,
-    ) -> Result<(), Ending> {
+    pub(crate) async fn ask_for_sessions(&mut self, kind: Kind, is_full: bool) -> Result<(), Ending> {
         let worker = Rc::clone(&self.entry.worker);
         let asking = pin!(sessions(&worker));
         let sessions = while_waiting(

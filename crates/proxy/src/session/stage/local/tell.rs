@@ -3,6 +3,13 @@
 
 use command::{Command, Copied};
 use front::login::ok;
+use legs::backlog::skip_command;
+use legs::entry::BookEntry;
+use legs::facts::replies::write_to_client;
+use legs::facts::shown::begin_own;
+use legs::internal::internals;
+use legs::leg::Leg;
+use legs::reply::{answer_here, refuse_here};
 use route::Explanation;
 use wire::command::Kind;
 use wire::frame::put_message;
@@ -11,15 +18,8 @@ use wire::{Capabilities, StatusFlags, packet};
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::backlog::skip_command;
 use crate::session::cx::Cx;
-use crate::session::entry::BookEntry;
 use crate::session::explained::explain_command;
-use crate::session::facts::replies::write_to_client;
-use crate::session::facts::shown::begin_own;
-use crate::session::internal::internals;
-use crate::session::leg::Leg;
-use crate::session::reply::{answer_here, refuse_here};
 use crate::session::shards::explain::explain_shards;
 use crate::statement::Ask;
 
@@ -37,7 +37,7 @@ enum Told {
 
 impl Cx<'_> {
     /// Answers a question, which is in the backlog.
-    pub(in crate::session) async fn tell(&mut self, kind: Kind, ask: Ask) -> Result<(), Ending> {
+    pub(crate) async fn tell(&mut self, kind: Kind, ask: Ask) -> Result<(), Ending> {
         let command = self.io.command(self.leg.state.identity.capabilities).filter(Command::is_whole);
         let copied = command.map(|command| command.copied());
         let told = match ask {

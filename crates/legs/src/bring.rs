@@ -1,0 +1,257 @@
+//! Statements that clients have prepared are brought to the backend in use: under the number that
+//! they have there, prepared anew where they are not.
+
+use front::ending::Ending;
+use front::login::ok;
+use reply::columns::Columns;
+use runtime::decided::Decided;
+use runtime::prepared::Prepared;
+use runtime::worker::Worker;
+use session::error::ClientError;
+use session::places::Came;
+use sql::shape::Effects;
+use upstream::Full;
+use wire::Capabilities;
+use wire::command::{Kind, opens_cursor, statement_id};
+use wire::frame::front;
+use wire::reply::Answer;
+
+use crate::close::{close_at, close_here};
+use crate::entry::BookEntry;
+use crate::facts::causal::{awaited_for, has_to_see, is_bound_to};
+use crate::facts::executions::send_parts;
+use crate::leg::Leg;
+use crate::links::Links;
+use crate::prepare::{NotPrepared, prepare_again};
+use crate::state::SessionState;
+use crate::stop::Stop;
+
+impl Leg {
+    /// Makes the statement of the command in the backlog one that the backend in use has, and names
+    /// it in the command as that server does.
+    pub(crate) async fn bring_statement(
+        &mut self,
+        entry: &BookEntry,
+        kind: Kind,
+        decided: &mut Decided,
+    ) -> Result<(), Stop> {
+        let Some(id) = statement_id(self.flight.payload()) else { return Ok(()) };
+        let hostgroup = self.state.here;
+        let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
+            for left in self.links.left_as(&self.state, id) {
+                self.links.close_as(&entry.worker, left).await?;
+            }
+            return Ok(());
+        };
+        let (home, is_at_home, serial) = (prepared.home, prepared.is_at_home(), prepared.serial);
+        let came = prepared.at(self.links.state()).map(|place| place.came);
+        if kind == Kind::StmtReset && came.is_none() && (!is_at_home || hostgroup != home) {
+            // Its cursor and its values are elsewhere, and end with the statement there.
+            if let Some(all) = self.state.prepared.as_mut().filter(|_| is_at_home) {
+                all.leave_home(id, home);
+                Box::pin(close_at(entry, &mut self.state, &mut self.links, home, serial)).await?;
+            }
+            return Err(reset_nothing(self, kind, id));
+        }
+        // A value that was sent before is not there. A cursor ends with the next execution.
+        if prepared.is_at_home() && hostgroup != home && (kind != Kind::StmtExecute || prepared.has_parts()) {
+            return Err(refuse_statement(kind, id));
+        }
+        let command = self.flight.command(self.state.identity.capabilities);
+        if command.is_some_and(|command| self.state.lacks_types(self.links.state(), command)) {
+            return Err(Stop::kept(ClientError::NeedReprepare));
+        }
+        let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();
+        let reads_last =
+            kind == Kind::StmtExecute && prepared.what.plan.effects.intersects(Effects::READS_LAST);
+        if is_of_no_use(&self.state, &self.links, id, prepared, (reads_last, has_parts)) {
+            Box::pin(close_here(entry, &mut self.state, &mut self.links, id)).await?;
+        }
+        let mut parts = self.state.take_parts(kind, id);
+        let known_as = match self.statement_here(entry, kind, id, has_parts).await? {
+            Ok(known_as) => known_as,
+            Err(why) => match Box::pin(self.go_without(entry, kind, id, why, decided)).await {
+                Err(stop) if kind == Kind::SendLongData || matches!(stop, Stop::Elsewhere) => {
+                    // Parts that came later are behind them.
+                    parts.append(&mut self.state.take_parts(kind, id));
+                    self.state.put_parts_back(id, parts);
+                    return Err(stop);
+                }
+                here => here?,
+            },
+        };
+        if !parts.is_empty() && kind != Kind::StmtReset {
+            Box::pin(send_parts(&entry.worker, self, known_as, parts)).await?;
+        }
+        let command = self.flight.command(self.state.identity.capabilities);
+        let patch = command.map_or(Ok(None), |command| self.links.patch(&self.state, command, known_as));
+        if let Ok(patch) = patch {
+            tell_columns(self, kind, id);
+            decided.patch = patch;
+            return Ok(());
+        }
+        Err(Stop::refused(ClientError::NoTypes { id }))
+    }
+
+    /// The number of the statement at the backend in use, where it is, another session has left it,
+    /// or it can be prepared.
+    async fn statement_here(
+        &mut self,
+        entry: &BookEntry,
+        kind: Kind,
+        id: u32,
+        has_parts: bool,
+    ) -> Result<Result<u32, NotPrepared>, Ending> {
+        let link = self.links.state();
+        if let Some(known_as) = self.state.prepared.as_ref().and_then(|all| all.get(id)?.id_at(link)) {
+            return Ok(Ok(known_as));
+        }
+        if !has_parts && kind != Kind::StmtFetch {
+            let command = self.flight.command(self.state.identity.capabilities);
+            let typed = command.map(|command| self.state.typed_by(command)).unwrap_or_default();
+            if let Some(known_as) = self.links.reuse_statement(&self.state, id, &typed) {
+                return Ok(Ok(known_as));
+            }
+        }
+        Box::pin(prepare_again(entry, self, id)).await
+    }
+
+    /// The statement of the command in the backlog could not be prepared at the backend in use. The
+    /// number that it has where the command goes instead.
+    async fn go_without(
+        &mut self,
+        entry: &BookEntry,
+        kind: Kind,
+        id: u32,
+        why: NotPrepared,
+        decided: &mut Decided,
+    ) -> Result<u32, Stop> {
+        let home = self.state.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
+        let may_go = |home: &u32| {
+            *home != self.state.here
+                && may_run_elsewhere(&entry.worker, &self.state, &self.links, kind, decided)
+        };
+        let elsewhere = home.filter(may_go);
+        Err(match why {
+            NotPrepared::Lost(error) => self.set_up_failed(error, decided),
+            // What it cannot do there it can do where it was prepared.
+            _ if let Some(home) = elsewhere => return self.go_home(entry, kind, id, home, decided).await,
+            NotPrepared::Changed if kind.answer() != Answer::None => Stop::kept(ClientError::NeedReprepare),
+            // The client has not been refused anything.
+            NotPrepared::Refused(_) if kind == Kind::SendLongData => {
+                Stop::Dropped { is_to_forget: !self.links.has_warnings() }
+            }
+            NotPrepared::Refused(_) if kind == Kind::StmtFetch => refuse_fetch(self, id),
+            NotPrepared::Refused(refusal) if kind.answer() != Answer::None => {
+                self.state.note_error(self.links.state_mut());
+                Stop::Told(refusal)
+            }
+            _ => refuse_statement(kind, id),
+        })
+    }
+
+    /// Brings the command in the backlog to the hostgroup where its statement was prepared; the
+    /// number that this has there.
+    async fn go_home(
+        &mut self,
+        entry: &BookEntry,
+        kind: Kind,
+        id: u32,
+        home: u32,
+        decided: &mut Decided,
+    ) -> Result<u32, Stop> {
+        if let Err(why) = self.go_to(entry, home, Full::TryAgain).await? {
+            return Err(self.unreached(why, decided));
+        }
+        *decided = Decided::plainly_to(home).with_orders_of(decided);
+        // The connection may be another one than that over which it was prepared.
+        match self.statement_here(entry, kind, id, true).await? {
+            Ok(here) => Ok(here),
+            Err(why) => Box::pin(self.go_without(entry, kind, id, why, decided)).await,
+        }
+    }
+}
+
+/// Answers a `COM_STMT_FETCH` of a statement that the backend in use does not have, and cannot
+/// prepare now: it has no cursor there.
+fn refuse_fetch(leg: &mut Leg, id: u32) -> Stop {
+    let is_mariadb = leg.links.is_mariadb();
+    let error = ClientError::NoCursor { id, is_mariadb }.to_packet(1, Capabilities::PROTOCOL_41);
+    leg.state.note_error(leg.links.state_mut());
+    leg.state.note_failed(Some(&error));
+    leg.links.release_error(&mut leg.state);
+    Stop::Told(front(&error).to_vec())
+}
+
+/// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is
+/// nothing to reset, and to prepare the statement would take away the warnings that the client
+/// may ask for.
+fn reset_nothing(leg: &mut Leg, kind: Kind, id: u32) -> Stop {
+    drop(leg.state.take_parts(kind, id));
+    leg.links.note_ran(&mut leg.state);
+    leg.state.last.counted.changed = 0;
+    leg.state.last.hide_changed();
+    Stop::Told(ok(leg.state.identity.capabilities, leg.state.status))
+}
+
+/// Answers a command: the statement is not there any more. A client that executes it prepares it
+/// again.
+fn refuse_statement(kind: Kind, id: u32) -> Stop {
+    match kind {
+        Kind::StmtExecute => Stop::kept(ClientError::NeedReprepare),
+        _ => Stop::refused(ClientError::UnknownStatement { id }),
+    }
+}
+
+/// An execution of this statement is about to be sent: if it has other columns there than the
+/// client knows, the answer says so.
+fn tell_columns(leg: &mut Leg, kind: Kind, id: u32) {
+    let (caps, cursor) = (leg.state.identity.capabilities, opens_cursor(leg.flight.payload()));
+    let prepared = leg.state.prepared.as_ref().and_then(|all| all.get(id));
+    let prepared = prepared.filter(|prepared| prepared.has_other_columns_at(leg.links.state()));
+    if kind == Kind::StmtExecute
+        && let Some(prepared) = prepared
+    {
+        let columns = prepared.columns();
+        leg.flight.begin().taps.set_columns(Some(Columns::new(caps, cursor, columns)));
+    }
+}
+
+/// Whether the command in the backlog may run where its statement was prepared, instead of at
+/// the backend in use. An execution may not if the session is bound to that backend, or if it
+/// must see what other servers may lack.
+fn may_run_elsewhere(
+    worker: &Worker,
+    state: &SessionState,
+    links: &Links,
+    kind: Kind,
+    decided: &Decided,
+) -> bool {
+    let (session, here) = (links.session(state), state.here);
+    let is_bound = links.stays(state, decided) || !session.autocommit || is_bound_to(state, links, here);
+    let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
+    let must_see = || {
+        has_to_see(worker, state, links, decided).is_some()
+            || !awaited_for(worker, state, verdict, here).tokens.is_empty()
+    };
+    kind != Kind::StmtExecute || !is_bound && !must_see()
+}
+
+/// Whether an execution needs another statement than the one that the backend in use has under this
+/// number: it reads what the statement before has left, or has values in parts.
+fn is_of_no_use(
+    state: &SessionState,
+    links: &Links,
+    id: u32,
+    prepared: &Prepared,
+    (reads_last, has_parts): (bool, bool),
+) -> bool {
+    let came = prepared.at(links.state()).map(|place| place.came);
+    let can_be_prepared = prepared.is_preparable_in(state.modes());
+    let hears_of_others =
+        || links.is_away(state) && (can_be_prepared || links.text_with_answers(state, id).is_some());
+    // MariaDB takes a value in parts for what the value before was: behind a number it is the
+    // address of its bytes.
+    reads_last && (came == Some(Came::ForOnce) || hears_of_others())
+        || has_parts && links.is_mariadb() && came == Some(Came::Reused) && can_be_prepared
+}

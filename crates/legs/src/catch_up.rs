@@ -1,0 +1,249 @@
+//! Statements that must see what is recent: a transaction (`min_gtid`, `gtid_from_hostgroup`), or
+//! what was there so many milliseconds ago (`max_lag_ms`, `min_epoch_ms`). They go to a server that
+//! has it.
+//!
+//! There are two looks. The first is at the servers that the session may get, so that it does not
+//! take a connection in vain. The second is at the server of the connection that it has got, and
+//! that one counts: servers come and go while it waits for a place.
+
+use std::net::IpAddr;
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use config::Endpoint;
+use gtid::Gtid;
+use observe::counts::Counter;
+use route::Verdict;
+use runtime::decided::Decided;
+use runtime::fresh::{Fresh, Wanted};
+use runtime::worker::Worker;
+use session::error::ClientError;
+use session::link::Loss;
+use sql::shape::Effects;
+use tokio::time::{Instant, sleep, timeout_at};
+use upstream::Target;
+
+use crate::entry::BookEntry;
+use crate::facts::causal::is_bound_to;
+use crate::facts::orders::while_wanted;
+use crate::facts::sharing::leave_backend;
+use crate::facts::shown::show_waiting;
+use crate::leg::Leg;
+use crate::links::Links;
+use crate::state::SessionState;
+use crate::stop::Stop;
+
+/// How often a session that waits looks at its servers. What there is to be seen changes with each
+/// transaction of each of them, and with each change of the configuration: those who wait are not
+/// to be woken by all of that.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What is known of the servers of a hostgroup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// Sessions get none of them at the moment.
+    NoServer,
+    /// None of those that sessions may get is known to have it.
+    Behind,
+    /// One of them is.
+    CaughtUp,
+}
+
+fn look(worker: &Worker, hostgroup: u32, fresh: &Fresh) -> Look {
+    let has = |server: &pool::Server<Target>| fresh.is_at(&worker.shared, &server.endpoint().endpoint);
+    match worker.shared.upstream.pool.is_any(hostgroup, has) {
+        None => Look::NoServer,
+        Some(true) => Look::CaughtUp,
+        Some(false) => Look::Behind,
+    }
+}
+
+/// How a statement has to wait.
+#[derive(Debug)]
+struct Patience {
+    fresh: Fresh,
+    hostgroup: u32,
+    limit: Duration,
+    end: Instant,
+}
+
+impl Leg {
+    /// Gets to a server that has what must be seen: where no reader of a pair has, its writer does
+    /// the command; servers of others are waited for.
+    pub(crate) async fn reach_caught_up(
+        &mut self,
+        entry: &BookEntry,
+        fresh: Fresh,
+        decided: &mut Decided,
+    ) -> Result<u32, Stop> {
+        let counts = &entry.worker.counts;
+        if fresh.gtid.is_some() {
+            counts.note(Counter::GtidConsistent);
+        }
+        if fresh.max_lag.is_some() {
+            counts.note(Counter::LagLimited);
+            let skipped = fresh.skipped(&entry.worker.shared, decided.hostgroup());
+            counts.add(Counter::LagSkipped, skipped.try_into().unwrap_or(u64::MAX));
+        }
+        let reached = self.find_caught_up(entry, fresh, decided).await?;
+        if let Some(backend) = self.links.in_use.as_ref().filter(|_| fresh.gtid.is_some()) {
+            backend.connection().note_synced();
+        }
+        Ok(reached)
+    }
+
+    /// The same, uncounted.
+    async fn find_caught_up(
+        &mut self,
+        entry: &BookEntry,
+        fresh: Fresh,
+        decided: &mut Decided,
+    ) -> Result<u32, Stop> {
+        let hostgroup = decided.hostgroup();
+        let settings = entry.worker.settings();
+        if settings.is_writer(hostgroup) {
+            return self.reach(entry, decided).await;
+        }
+        let limit = settings.variables.connect_timeout_server_max;
+        let patience = Patience { fresh, hostgroup, limit, end: Instant::now() + limit };
+        let is_bound = is_bound_to(&self.state, &self.links, hostgroup);
+        let writer = entry.worker.routing.borrow().routes().pairs.writer(hostgroup).filter(|_| !is_bound);
+        // Who is bound needs only the server that it has.
+        let first = if is_bound { Look::CaughtUp } else { look(&entry.worker, hostgroup, &fresh) };
+        match (first, writer) {
+            (Look::CaughtUp, _) | (Look::NoServer, None) => {}
+            (_, Some(writer)) => return self.leave_to(entry, writer, decided).await,
+            (Look::Behind, None) => {
+                let is_over = |worker: &Worker| look(worker, hostgroup, &fresh) != Look::Behind;
+                self.wait_to_catch_up(entry, &patience, is_over).await?;
+            }
+        }
+        let reached = self.reach_one_with(entry, fresh, decided).await?;
+        let Some((server, peer)) = self.links.server_at(reached, hostgroup) else { return Ok(reached) };
+        let has = |worker: &Worker| fresh.is_at_peer(&worker.shared, &server, peer);
+        match writer {
+            _ if has(&entry.worker) => Ok(reached),
+            Some(writer) => self.leave_to(entry, writer, decided).await,
+            None => self.wait_to_catch_up(entry, &patience, has).await.map(|()| reached),
+        }
+    }
+
+    /// Gets to a server of the command's hostgroup: one of those that come first, if there is one
+    /// with room. For that the session gives up its connection to another one, if it loses nothing
+    /// with it.
+    async fn reach_one_with(
+        &mut self,
+        entry: &BookEntry,
+        fresh: Fresh,
+        decided: &mut Decided,
+    ) -> Result<u32, Stop> {
+        let hostgroup = decided.hostgroup();
+        let replicas_from = entry.worker.settings().variables.aurora_max_lag_ms_only_read_from_replicas;
+        let wanted = Wanted::new(fresh, &entry.worker.shared, hostgroup, replicas_from);
+        let reached = reach_wanting(self, entry, wanted, decided).await?;
+        let Some((server, peer)) = self.links.server_at(reached, hostgroup) else { return Ok(reached) };
+        let shared = &entry.worker.shared;
+        let is_first = wanted.is_first(shared, &server) && fresh.is_at_peer(shared, &server, peer);
+        let is_elsewhere = look(&entry.worker, hostgroup, &fresh) == Look::CaughtUp;
+        if is_first || !is_elsewhere || self.links.loss(&self.state) != Loss::Nothing {
+            return Ok(reached);
+        }
+        leave_backend(entry, &mut self.state, &mut self.links);
+        reach_wanting(self, entry, wanted, decided).await
+    }
+
+    /// The writer of the pair does it.
+    pub(crate) async fn leave_to(
+        &mut self,
+        entry: &BookEntry,
+        writer: u32,
+        decided: &mut Decided,
+    ) -> Result<u32, Stop> {
+        decided.redirect(writer);
+        self.reach(entry, decided).await
+    }
+
+    /// Waits until `is_over`. If that is in vain, the client is told so.
+    async fn wait_to_catch_up(
+        &mut self,
+        entry: &BookEntry,
+        patience: &Patience,
+        is_over: impl Fn(&Worker) -> bool,
+    ) -> Result<(), Stop> {
+        let Patience { fresh, hostgroup, limit, end } = patience;
+        let begun = Instant::now();
+        let command = self.flight.command(self.state.identity.capabilities);
+        show_waiting(entry, &self.state, &self.flight, command);
+        let worker = Rc::clone(&entry.worker);
+        let over = async {
+            while !is_over(&worker) {
+                sleep(LOOK).await;
+            }
+        };
+        let over = pin!(timeout_at(*end, over));
+        let waited = while_wanted(&entry.control, self.state.identity.capabilities, over).await?;
+        entry.end_running(&self.links);
+        if fresh.max_lag.is_some() {
+            let waited = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+            entry.worker.counts.note(Counter::LagDelayed);
+            entry.worker.counts.add(Counter::LagMicroseconds, waited);
+        }
+        let error = match waited {
+            Some(Ok(())) => return Ok(()),
+            Some(Err(_)) => {
+                let why = format_args!("none of its servers that could be had is known {fresh}");
+                ClientError::no_backend(*hostgroup, *limit, &why)
+            }
+            None => ClientError::Interrupted,
+        };
+        Err(Stop::refused(error))
+    }
+}
+
+/// Gets to where the command goes; among servers to choose from, those that have what it wants
+/// come first.
+async fn reach_wanting(
+    leg: &mut Leg,
+    entry: &BookEntry,
+    wanted: Wanted,
+    decided: &mut Decided,
+) -> Result<u32, Stop> {
+    leg.flight.begin().wanted = Some(Box::new(wanted));
+    let reached = leg.reach(entry, decided).await;
+    leg.flight.begin().wanted = None;
+    reached
+}
+
+/// What a hint names, or the last transaction of the session where a rule says.
+pub fn fresh_for(worker: &Worker, state: &SessionState, verdict: &Verdict) -> Option<Fresh> {
+    let has_readers = worker.settings().causal.has_readers;
+    Fresh::new(verdict, |hostgroup| state.last_gtid(hostgroup), has_readers)
+}
+
+impl SessionState {
+    /// The last transaction of the session in a hostgroup.
+    pub(crate) fn last_gtid(&self, hostgroup: u32) -> Option<Gtid> {
+        self.gtids.as_ref()?.last(hostgroup)
+    }
+}
+
+impl Links {
+    /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer,
+    /// and what asks about the statement before has to ask the server that has executed that.
+    pub(crate) fn stays(&self, state: &SessionState, decided: &Decided) -> bool {
+        let session = self.session(state);
+        let here = Some(decided.hostgroup());
+        session.transaction == here
+            || session.last_hostgroup == here && decided.plan.effects.intersects(Effects::READS_LAST)
+    }
+}
+
+impl Links {
+    /// The server of the backend in use, and the address at the other end; nothing if that is not
+    /// in this hostgroup.
+    fn server_at(&self, reached: u32, hostgroup: u32) -> Option<(Endpoint, Option<IpAddr>)> {
+        let backend = self.in_use.as_ref().filter(|_| reached == hostgroup)?;
+        Some((backend.server().endpoint().endpoint.clone(), backend.connection().sock().peer_ip()))
+    }
+}

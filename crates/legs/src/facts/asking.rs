@@ -1,0 +1,223 @@
+//! What the proxy itself asks the server of the connection in use.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+
+use front::ending::Ending;
+use runtime::control::Signal;
+use runtime::invariant::in_use;
+use session::error::{ClientError, Gone};
+use session::identity::PLAIN;
+use session::state::Pin;
+use tokio::time::{Duration, Instant, timeout};
+use upstream::{Connection, InternalQuery, Reply, internal_query, query};
+use wire::packet::TextRow;
+use wire::reply::Answer;
+use wire::{Codec as _, StatusFlags};
+
+use crate::entry::BookEntry;
+use crate::facts::leases::lose_backend_for;
+use crate::facts::records::note_internal;
+use crate::leg::Leg;
+use crate::state::SessionState;
+use crate::trace::Part;
+
+/// The same where the command in the backlog, or the next one, does not need the replies: there
+/// are none if the backend was given up. If a transaction was lost with it, the client hears of
+/// that with its next statement.
+pub async fn ask_besides(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    commands: &[InternalQuery],
+) -> Result<Vec<Reply>, Ending> {
+    Ok(ask_server(entry, leg, commands).await?.unwrap_or_else(|error| {
+        if matches!(error, ClientError::TransactionLost { .. }) {
+            leg.state.transaction.rolled_back = Some(Box::new(error));
+        }
+        Vec::new()
+    }))
+}
+
+/// The same with another limit for all replies.
+pub(crate) async fn internal_query_within(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    limit: Duration,
+    commands: &[InternalQuery],
+) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
+    let capabilities = leg.state.identity.capabilities;
+    let asked = over_connection(entry, leg, limit, async |worker, link| {
+        internal_query(worker, link, capabilities, commands).await
+    });
+    match asked.await? {
+        Ok(replies) => {
+            for reply in &replies {
+                note_internal(&entry.worker, &mut leg.state, &mut leg.links, reply);
+            }
+            Ok(Ok(replies))
+        }
+        Err(why) => Ok(Err(give_up_unanswered(entry, leg, why)?)),
+    }
+}
+
+/// Does `work` over the connection in use, which has to be done in time and while the server is
+/// of use. Else the error says why the connection is of no more use.
+pub(crate) async fn over_connection<T>(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    limit: Duration,
+    work: impl AsyncFnOnce(&upstream::Worker, &mut Connection) -> Result<T, &'static str>,
+) -> Result<Result<T, NoAnswer>, Ending> {
+    let watched = Arc::clone(in_use(leg.links.in_use.as_ref())?.server());
+    let control = Rc::clone(&entry.control);
+    let begun = Instant::now();
+    let outcome = {
+        let mut work = pin!(async {
+            leg.links.flush().await?;
+            let Some(backend) = &mut leg.links.in_use else { return Err("the connection is gone") };
+            work(&entry.worker.upstream, backend.connection_mut()).await
+        });
+        // The session is woken when its server is found to be down.
+        let work = poll_fn(|cx| match watched.off() {
+            Some(off) if off.breaks_off() => Poll::Ready(Err("it is of no use any more")),
+            // A KILL that is on its way must not hit it.
+            _ if control.is_held() => Poll::Pending,
+            _ => work.as_mut().poll(cx),
+        });
+        control.until(Signal::Stop, timeout(limit, work)).await
+    };
+    leg.state.trace(|trace| trace.add(Part::Sync, begun.elapsed()));
+    leg.flight.begin().internal_lost = false;
+    match outcome {
+        Err(_) => Err(Ending::Silent),
+        Ok(Ok(done)) => Ok(done.map_err(NoAnswer::Lost)),
+        Ok(Err(_)) => Ok(Err(NoAnswer::Late)),
+    }
+}
+
+/// Gives up the connection in use, which has not done what it was to do. Returns what the
+/// client is to hear: that its transaction is lost, if one is.
+pub(crate) fn give_up_unanswered(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    why: NoAnswer,
+) -> Result<ClientError, Ending> {
+    let watched = Arc::clone(in_use(leg.links.in_use.as_ref())?.server());
+    let gone = watched.off().map_or(Gone::Closed, Gone::Off);
+    let rolled_back = lose_backend_for(entry, &mut leg.state, &mut leg.links, gone)?;
+    // Without an answer another server would not be tried in time.
+    leg.flight.begin().internal_lost = matches!(why, NoAnswer::Lost(_)) && rolled_back.is_none();
+    let why = match why {
+        NoAnswer::Lost(why) => why,
+        NoAnswer::Late => "no answer in time",
+    };
+    Ok(rolled_back.unwrap_or_else(|| ClientError::setup_failed(watched.endpoint(), &why)))
+}
+
+/// Has the backend in use forget warnings that are not about the session's statements.
+pub async fn forget_warnings(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    if leg.links.has_pins(&[Pin::FoundRows]) && leg.links.unknown_here(&leg.state).found.is_none() {
+        // Only the server knows how many rows there were, and behind what follows it does not.
+        ask_rows(entry, leg).await?;
+    }
+    // At MariaDB a statement without tables leaves them as they are.
+    let read = (packet_of(&leg.state, b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
+    ask_besides(entry, leg, &[read]).await?;
+    if let Some(link) = leg.links.connection_mut() {
+        link.set_own_warnings(false);
+    }
+    leg.links.hide_last_result(&mut leg.state);
+    Ok(())
+}
+
+/// Ends the transaction that a question has begun where `autocommit` is off.
+pub(crate) async fn end_question(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    if leg.state.status.contains(StatusFlags::IN_TRANSACTION) {
+        let commit = (packet_of(&leg.state, COMMIT), Answer::Result);
+        // If that fails, the client hears of it with its next statement.
+        let _ = ask_server(entry, leg, &[commit]).await?;
+        leg.links.note_ran(&mut leg.state);
+    }
+    Ok(())
+}
+
+/// Asks how many rows there were, which the other questions hide and the answer of a routine
+/// does not tell. False if their answers could not be read.
+pub(crate) async fn ask_rows(entry: &BookEntry, leg: &mut Leg) -> Result<bool, Ending> {
+    let unknown = leg.links.unknown_here(&leg.state);
+    let question = (packet_of(&leg.state, FIRST_QUESTION), Answer::Result);
+    let replies = ask_server(entry, leg, &[question]).await?.unwrap_or_default();
+    leg.links.hide_last_result(&mut leg.state);
+    let row = replies.first().and_then(Reply::only_row).map(texts).unwrap_or_default();
+    let mut numbers = row.iter();
+    let counted = &mut leg.state.last.counted;
+    if let Some(changed) = numbers.next().and_then(|text| text.parse().ok()) {
+        counted.changed = unknown.changed.unwrap_or(changed);
+    }
+    if let Some(found) = numbers.next().and_then(|text| text.parse().ok()) {
+        counted.found = unknown.found.unwrap_or(found);
+    }
+    Ok(matches!(row.as_slice(), [_, _, charset, modes]
+        if PLAIN_CHARSETS.contains(&charset.as_str()) && has_usual_grammar(modes)))
+}
+
+/// The payload of a `COM_QUERY` of the proxy's own.
+pub fn packet_of(state: &SessionState, text: &[u8]) -> Vec<u8> {
+    query(state.identity.capabilities, text)
+}
+
+/// Ends a transaction whatever `completion_type` is.
+pub(crate) const COMMIT: &[u8] = b"COMMIT AND NO CHAIN NO RELEASE";
+
+/// Whether statements are read in these modes as they are in others: in some of MariaDB's, packages
+/// have routines, and names are in brackets.
+pub(crate) fn has_usual_grammar(modes: &str) -> bool {
+    !has_mode(modes, "ORACLE") && !has_mode(modes, "MSSQL")
+}
+
+/// The values of a row of text; nothing if one is none. What is no UTF-8 is Latin-1, of which a
+/// question mark does for each letter.
+pub(crate) fn texts(row: &[u8]) -> Vec<String> {
+    let text = |text: &[u8]| {
+        let letters = || text.iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' });
+        std::str::from_utf8(text).map_or_else(|_| letters().collect(), str::to_owned)
+    };
+    let row = TextRow::decode(row, PLAIN).ok();
+    row.and_then(|row| row.iter().map(|value| value.map(text)).collect()).unwrap_or_default()
+}
+
+/// What the other questions hide, and what decides how their answers are to be read.
+pub(crate) const FIRST_QUESTION: &[u8] =
+    b"SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode";
+
+/// Character sets of results in which a definition reads as it was written: where each byte of
+/// ASCII is that letter.
+pub(crate) const PLAIN_CHARSETS: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "latin1"];
+
+pub(crate) fn has_mode(modes: &str, mode: &str) -> bool {
+    modes.split(',').any(|one| one == mode)
+}
+
+/// Why a connection has not done what it was to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NoAnswer {
+    /// It was lost, for this reason.
+    Lost(&'static str),
+    /// It has not answered in time.
+    Late,
+}
+
+/// Has the backend carry out commands, given as payloads, one after the other. An error of the
+/// server is an answer; if there is none in time the backend is given up, and the reason is
+/// what the client is to hear: that its transaction is lost, if one is.
+pub async fn ask_server(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    commands: &[InternalQuery],
+) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
+    let limit = entry.worker.settings().variables.connect_timeout_server_max;
+    internal_query_within(entry, leg, limit, commands).await
+}

@@ -1,0 +1,114 @@
+//! Statements that other sessions have left prepared at a connection. A session that executes one
+//! of the same text executes theirs without preparing its own, and its execution may be sent
+//! together with those of other such sessions.
+
+use std::rc::Rc;
+
+use command::{Command, Patch, add_types};
+use runtime::prepared::Prepared;
+use session::places::Came;
+use session::state::typed::Typed;
+use upstream::{Execution, Kept, Wanted};
+use wire::command::Kind;
+
+use crate::facts::executions::is_usual;
+use crate::links::Links;
+use crate::state::SessionState;
+
+impl SessionState {
+    /// An execution as any connection may get it where its statement is, but for the number that
+    /// this has there; nothing if it needs more than that.
+    pub(crate) fn execution(&self, command: Command<'_>) -> Option<(Rc<[u8]>, Execution)> {
+        let prepared = self.prepared.as_ref()?.get(command.statement()?)?;
+        if !command.is_whole() || !is_usual(prepared, command) || prepared.what.change.is_some() {
+            return None;
+        }
+        let (caps, count) = (command.caps, prepared.params());
+        let params = command.params(count)?;
+        let mut packet = command.packet().to_vec();
+        if count > 0 && params.types_without_attributes(count, caps).is_none() {
+            let (types, at) = prepared.types().filter(|_| params.count == usize::from(count))?;
+            if !self.reads_as_at(at) || !add_types(&mut packet, params.values.len(), types) {
+                return None;
+            }
+        }
+        let now = Typed::of(prepared.types_of(&params, caps));
+        let (origin, typed) = (prepared.origin()?, prepared.typed().clone());
+        let execution = Execution { origin, params: count, columns: prepared.columns(), typed, now };
+        Some((packet.into(), execution))
+    }
+}
+
+impl Links {
+    /// What the backend in use, which knows the statement of a command as this, gets otherwise than
+    /// it has come: the number, and types that the server lacks. An error if the command is too
+    /// large for that.
+    pub fn patch(
+        &self,
+        state: &SessionState,
+        command: Command<'_>,
+        known_as: u32,
+    ) -> Result<Option<Patch>, TooLarge> {
+        let named = (command.statement() != Some(known_as)).then_some(Patch::Name(known_as));
+        let prepared = state.prepared.as_ref().zip(command.statement()).and_then(|(all, id)| all.get(id));
+        let lacks = |one: &&Prepared| one.what.text.is_some() && !one.has_types_at(self.state());
+        let Some(prepared) = prepared.filter(lacks) else { return Ok(named) };
+        let count = prepared.params();
+        // What does not make sense the server has to say.
+        let Some(params) = command.params(count) else { return Ok(named) };
+        let own = params.types_without_attributes(count, command.caps);
+        match prepared.types().filter(|_| own.is_none()) {
+            Some((types, _)) if params.count == usize::from(count) && count > 0 => {
+                let patch = Patch::typed(command, known_as, types, params.values.len());
+                patch.map(Some).ok_or(TooLarge)
+            }
+            // Attributes without types: their types are unknown.
+            _ => Ok(named),
+        }
+    }
+
+    /// A statement of the same text that another session has left at the backend in use is this
+    /// session's from now on; the number that it has there. It is about to be executed with these
+    /// values.
+    pub fn reuse_statement(&mut self, state: &SessionState, id: u32, now: &Typed) -> Option<u32> {
+        let all = state.prepared.as_ref()?;
+        let prepared = all.get(id)?;
+        let wanted = Wanted {
+            origin: &prepared.origin()?,
+            entry: prepared.entry(),
+            params: prepared.params(),
+            columns: prepared.columns(),
+            typed: prepared.typed(),
+            now,
+        };
+        let link = self.in_use.as_mut()?.connection_mut();
+        let found = link.take_statement(&wanted)?;
+        all.add_place(id, link.state_mut(), found, Came::Reused);
+        Some(found.id)
+    }
+}
+
+/// A command has no room for the types that its server lacks.
+#[derive(Debug)]
+pub struct TooLarge;
+
+impl Links {
+    /// Whether the backend in use knows the statement by the number that the client does, and its
+    /// types.
+    pub fn is_known_here(&self, kept: &Kept, state: &SessionState, command: Command<'_>) -> bool {
+        let Some(id) = command.statement() else { return true };
+        let Some(prepared) = state.prepared.as_ref().and_then(|all| all.get(id)) else {
+            return self.left_as(state, id).is_empty();
+        };
+        let link = self.state();
+        let Some(place) = prepared.at(link).filter(|place| place.statement.id == id) else { return false };
+        let is_usual = || place.came != Came::ForOnce && !prepared.has_other_columns_at(link);
+        prepared.unsent.is_empty()
+            && match command.kind {
+                Kind::StmtClose => !self.is_elsewhere(kept, prepared.serial),
+                Kind::StmtExecute => is_usual() && prepared.has_types_at(link),
+                Kind::SendLongData => place.came != Came::Reused,
+                _ => true,
+            }
+    }
+}

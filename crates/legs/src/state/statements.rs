@@ -1,0 +1,116 @@
+//! What the state knows of the prepared statement that a command names.
+
+use command::Command;
+use route::StatementPlan;
+use runtime::routing::plan::may_begin_with_load;
+use session::change::Change;
+use session::link::LinkState;
+use session::state::typed::Typed;
+use wire::command::{ExecuteParams, Kind};
+
+use crate::state::{Past, SessionState};
+
+impl SessionState {
+    /// The text of the statement that a command names, as far as it is kept.
+    pub(crate) fn prepared_text(&self, command: Command<'_>) -> Option<&[u8]> {
+        self.prepared.as_ref()?.executed(command.statement()?)?.text.as_deref()
+    }
+
+    /// The text of a statement that a command has or names, without what rules make of it.
+    pub fn text_of<'a>(&'a self, command: Command<'a>) -> &'a [u8] {
+        match command.kind {
+            Kind::StmtExecute | Kind::StmtBulkExecute => self.prepared_text(command).unwrap_or_default(),
+            _ => command.text(),
+        }
+    }
+
+    /// The value of a parameter of an execution, if it is a number.
+    pub fn value_of(&self, command: Command<'_>, at: u16) -> Option<u64> {
+        let prepared = self.prepared.as_ref()?.get(command.statement()?)?;
+        let last = prepared.types().map(|(types, _)| types);
+        command.execution()?.whole_number((prepared.params(), last), at, command.caps)
+    }
+
+    /// What the prepared statement changes that the command is about.
+    pub fn prepared_change(&self, command: Command<'_>) -> Option<&Change> {
+        self.prepared.as_ref()?.executed(command.statement()?)?.change.as_ref()
+    }
+
+    /// The number that the client knows the statement of an execution by; 0 for other commands.
+    pub(crate) fn executed_id(&self, command: Command<'_>) -> u32 {
+        let is_execution = matches!(command.kind, Kind::StmtExecute | Kind::StmtBulkExecute);
+        let Some(id) = command.statement().filter(|_| is_execution) else { return 0 };
+        self.prepared.as_ref().map_or(id, |all| all.meant(id))
+    }
+
+    /// Takes note of the types in an execution that no server gets: the next one may come without,
+    /// as where a server has refused it.
+    pub fn keep_types(&mut self, command: Command<'_>) {
+        let version = self.version();
+        if let Some(id) = command.statement()
+            && let Some(prepared) = self.prepared.as_mut().and_then(|all| all.get_mut(id))
+            && let Some(types) = command.types(prepared.params())
+        {
+            prepared.keep_types(types, version);
+        }
+    }
+
+    /// Whether an execution comes without types that the server of this connection does not know,
+    /// and values are not read any more as they were when the types were sent.
+    pub fn lacks_types(&self, link: Option<&LinkState>, command: Command<'_>) -> bool {
+        let prepared = self.prepared.as_ref().zip(command.statement()).and_then(|(all, id)| all.get(id));
+        let Some(prepared) = prepared else { return false };
+        let is_stale = prepared.types().is_some_and(|(_, at)| !self.reads_as_at(at));
+        let lacks = |params: ExecuteParams<'_>| {
+            params.types_without_attributes(prepared.params(), command.caps).is_none()
+        };
+        is_stale && !prepared.has_types_at(link) && command.params(prepared.params()).is_some_and(lacks)
+    }
+
+    /// The values with which a command executes a statement.
+    pub fn typed_by(&self, command: Command<'_>) -> Typed {
+        let prepared = self.prepared.as_ref().zip(command.statement()).and_then(|(all, id)| all.get(id));
+        let types = prepared.and_then(|prepared| {
+            let params = command.params(prepared.params())?;
+            Some(Typed::of(prepared.types_of(&params, command.caps)))
+        });
+        types.unwrap_or_default()
+    }
+
+    /// The parts that are kept for this statement, if the command is one that needs them, or that
+    /// forgets them.
+    pub(crate) fn take_parts(&mut self, kind: Kind, id: u32) -> Vec<u8> {
+        let needs =
+            matches!(kind, Kind::SendLongData | Kind::StmtExecute | Kind::StmtBulkExecute | Kind::StmtReset);
+        let prepared = self.prepared.as_mut().filter(|_| needs).and_then(|all| all.get_mut(id));
+        prepared.map(|prepared| std::mem::take(&mut prepared.unsent)).unwrap_or_default()
+    }
+
+    /// Keeps them again.
+    pub(crate) fn put_parts_back(&mut self, id: u32, parts: Vec<u8>) {
+        if let Some(prepared) = self.prepared.as_mut().and_then(|all| all.get_mut(id)) {
+            prepared.unsent = parts;
+        }
+    }
+
+    /// A statement is prepared. MariaDB prepares LOAD DATA as well.
+    pub fn note_prepared_load(&mut self, text: &[u8]) {
+        if may_begin_with_load(text) {
+            self.past |= Past::PREPARED_LOAD;
+        }
+    }
+
+    /// Whether the server may ask for a file when it gets this command, of which there may be only
+    /// a part.
+    pub fn may_ask_for_file(&mut self, command: Command<'_>, is_whole: bool, plan: StatementPlan) -> bool {
+        match command.kind {
+            Kind::Query => !is_whole || plan.may_load,
+            Kind::StmtPrepare => {
+                self.note_prepared_load(command.text());
+                false
+            }
+            Kind::StmtExecute => self.past.contains(Past::PREPARED_LOAD),
+            _ => false,
+        }
+    }
+}
