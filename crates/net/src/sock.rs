@@ -105,17 +105,17 @@ impl Sock {
 
     /// This end's address; `None` where it is no TCP socket.
     pub fn local_addr(&self) -> Option<SocketAddr> {
-        self.link.local_addr()
+        self.link.plain.local_addr()
     }
 
     /// The address of the machine at the other end; `None` where it is no TCP socket.
     pub fn peer_ip(&self) -> Option<IpAddr> {
-        self.link.peer_ip()
+        self.link.plain.peer_ip()
     }
 
     /// The socket's file descriptor; -1 where there is none.
     pub fn fd(&self) -> RawFd {
-        self.link.fd()
+        self.link.plain.fd()
     }
 
     /// Whether the compressed protocol is spoken.
@@ -126,28 +126,30 @@ impl Sock {
     /// Whether no third party can listen on the way: the bytes stay in this machine's kernel or are
     /// encrypted. Then clear passwords may travel.
     pub const fn is_private(&self) -> bool {
-        self.link.is_private()
+        self.is_encrypted() || self.link.plain.is_local()
     }
 
     /// Whether the bytes are encrypted.
     pub const fn is_encrypted(&self) -> bool {
-        self.link.is_encrypted()
+        self.link.tls.is_some()
     }
 
     /// OpenSSL's names of the cipher suite and of the version of TLS; none without TLS.
     pub fn tls_names(&self) -> Option<(&'static str, &'static str)> {
-        self.link.tls_names()
+        self.link.tls.as_ref()?.names()
     }
 
     /// The certificate that the peer has shown, and that was verified.
     pub fn certificate(&self) -> Option<&CertificateDer<'static>> {
-        self.link.certificate()
+        self.link.tls.as_ref()?.certificate()
     }
 
     /// The peer has said goodbye, and listens no more: the connection will be closed without a
     /// word.
     pub fn note_goodbye(&mut self) {
-        self.link.note_goodbye();
+        if let Some(tls) = &mut self.link.tls {
+            tls.note_goodbye();
+        }
     }
 
     /// Reads into `buffer`; `Ok(0)` is the end of the stream.

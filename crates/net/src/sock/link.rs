@@ -1,11 +1,7 @@
 //! What is below a connection's own bytes: the socket, and TLS where it was asked for.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::os::fd::RawFd;
 use std::task::{Context, Poll};
-
-use rustls::pki_types::CertificateDer;
 
 use super::Input;
 use super::plain::Plain;
@@ -17,8 +13,8 @@ use super::tls::Tls;
 /// are the fields of one struct, and an unused one costs a null pointer.
 #[derive(Debug)]
 pub(super) struct Link {
-    plain: Plain,
-    tls: Option<Box<Tls>>,
+    pub(super) plain: Plain,
+    pub(super) tls: Option<Box<Tls>>,
 }
 
 impl From<Plain> for Link {
@@ -28,53 +24,6 @@ impl From<Plain> for Link {
 }
 
 impl Link {
-    /// Begins to speak TLS, after its handshake.
-    pub(super) fn encrypt(&mut self, tls: Tls) {
-        self.tls = Some(Box::new(tls));
-    }
-
-    /// See [`Sock::is_encrypted`](super::Sock::is_encrypted).
-    pub(super) const fn is_encrypted(&self) -> bool {
-        self.tls.is_some()
-    }
-
-    /// See [`Sock::tls_names`](super::Sock::tls_names).
-    pub(super) fn tls_names(&self) -> Option<(&'static str, &'static str)> {
-        self.tls.as_ref()?.names()
-    }
-
-    /// See [`Sock::certificate`](super::Sock::certificate).
-    pub(super) fn certificate(&self) -> Option<&CertificateDer<'static>> {
-        self.tls.as_ref()?.certificate()
-    }
-
-    /// See [`Sock::note_goodbye`](super::Sock::note_goodbye).
-    pub(super) fn note_goodbye(&mut self) {
-        if let Some(tls) = &mut self.tls {
-            tls.note_goodbye();
-        }
-    }
-
-    /// See [`Sock::is_private`](super::Sock::is_private).
-    pub(super) const fn is_private(&self) -> bool {
-        self.is_encrypted() || self.plain.is_local()
-    }
-
-    /// See [`Sock::local_addr`](super::Sock::local_addr).
-    pub(super) fn local_addr(&self) -> Option<SocketAddr> {
-        self.plain.local_addr()
-    }
-
-    /// See [`Sock::peer_ip`](super::Sock::peer_ip).
-    pub(super) fn peer_ip(&self) -> Option<IpAddr> {
-        self.plain.peer_ip()
-    }
-
-    /// See [`Sock::fd`](super::Sock::fd).
-    pub(super) fn fd(&self) -> RawFd {
-        self.plain.fd()
-    }
-
     /// See [`Sock::poll_read`](super::Sock::poll_read).
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         match &mut self.tls {
@@ -143,18 +92,10 @@ impl Drop for Link {
 
 #[cfg(test)]
 impl Link {
-    pub(super) const fn plain_mut(&mut self) -> &mut Plain {
-        &mut self.plain
-    }
-
     pub(super) fn plain(&self) -> &super::memory::End {
         match &self.plain {
             Plain::Memory(end) => end,
             other => panic!("{other:?} is not made of memory"),
         }
-    }
-
-    pub(super) fn tls_mut(&mut self) -> Option<&mut Tls> {
-        self.tls.as_deref_mut()
     }
 }

@@ -109,7 +109,7 @@ impl Sock {
         let buffers = Rc::clone(&local.tls);
         // New vectors: these have the capacity of a handshake.
         let tls = Tls::new(conn, buffers, incoming.as_slice().to_vec(), plaintext.as_slice().to_vec());
-        self.link.encrypt(tls);
+        self.link.tls = Some(Box::new(tls));
         Ok(())
     }
 

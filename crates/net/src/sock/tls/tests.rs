@@ -60,7 +60,7 @@ impl Two {
 }
 
 fn tls(sock: &mut Sock) -> &mut Tls {
-    sock.link.tls_mut().unwrap()
+    sock.link.tls.as_deref_mut().unwrap()
 }
 
 /// Reads until `len` bytes are there or the end, in pieces of at most `piece`.
@@ -189,7 +189,7 @@ fn a_record_in_pieces_is_held_and_given_back_whole() {
         let last = records.len() - 1;
         for (at, byte) in records.into_iter().enumerate() {
             assert_eq!(poll_input(&mut two.client), Poll::Pending, "byte {at} of {last}");
-            let plain = two.server.link.plain_mut();
+            let plain = &mut two.server.link.plain;
             let mut cx = Context::from_waker(Waker::noop());
             assert!(matches!(plain.poll_write(&mut cx, &[byte]), Poll::Ready(Ok(1))));
         }
@@ -320,9 +320,9 @@ proptest! {
                 records[at] ^= 1 << bit;
             }
             let mut cx = Context::from_waker(Waker::noop());
-            let written = two.server.link.plain_mut().poll_write(&mut cx, &records);
+            let written = two.server.link.plain.poll_write(&mut cx, &records);
             assert!(cut || matches!(written, Poll::Ready(Ok(_))));
-            two.server.link.plain_mut().shutdown_write().unwrap();
+            two.server.link.plain.shutdown_write().unwrap();
             let mut buffer = vec![0; 2000];
             let outcome = std::future::poll_fn(|cx| two.client.poll_read(cx, &mut buffer)).await;
             assert!(!matches!(outcome, Ok(n) if n > 0), "{outcome:?}");
