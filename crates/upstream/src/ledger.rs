@@ -14,6 +14,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
+use observe::rows::StatementStats;
 use route::Caller;
 use session::texts::{Reserved, Text, Texts};
 use wire::reply::Prepared;
@@ -54,22 +55,9 @@ pub struct Opened(Rc<Entry>);
 #[derive(Debug)]
 pub(crate) struct Placed(Rc<Entry>);
 
-/// An entry as it leaves its worker.
-#[derive(Debug, Clone)]
-pub struct Copied {
-    pub(crate) hash: u64,
-    pub(crate) caller: Arc<Caller>,
-    pub(crate) digest: u64,
-    pub(crate) params: u16,
-    pub(crate) columns: u16,
-    pub(crate) clients: u64,
-    pub(crate) servers: u64,
-    /// Nothing where it was not asked for.
-    pub(crate) text: Box<[u8]>,
-}
-
-/// Some entries in the order of their hashes, and the hash at which the next ones begin.
-pub type Slice = (Vec<Copied>, Option<u64>);
+/// Some entries in the order of their hashes, which stand where numbers are shown later, and the
+/// hash at which the next ones begin. Texts are empty where they were not asked for.
+pub type Slice = (Vec<StatementStats>, Option<u64>);
 
 impl Ledger {
     /// Entries have the same hash in all that have the same `state`.
@@ -132,10 +120,11 @@ impl Entry {
         self.clients.get() > 0 || self.servers.get() > 0
     }
 
-    fn copy(&self, with_text: bool) -> Copied {
-        Copied {
-            hash: self.hash,
-            caller: Arc::clone(&self.caller),
+    fn copy(&self, with_text: bool) -> StatementStats {
+        StatementStats {
+            id: self.hash,
+            schema: self.caller.schema().into(),
+            user: self.caller.user().into(),
             digest: self.digest,
             params: self.params.get(),
             columns: self.columns.get(),
@@ -280,7 +269,7 @@ mod tests {
             loop {
                 let (some, next) = books.ledger.slice(from, with_texts);
                 turns += 1;
-                hashes.extend(some.iter().map(|one| one.hash));
+                hashes.extend(some.iter().map(|one| one.id));
                 let Some(next) = next else { return (turns, hashes) };
                 from = next;
             }

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use observe::counts::report::StatementSums;
 use observe::rows::StatementStats;
 
-use super::{Copied, Slice};
+use super::Slice;
 use crate::limits::{STATEMENTS_SHOWN_BYTES_MAX, STATEMENTS_SHOWN_MAX};
 
 /// Bits of a hash that are no part of the number that is shown: 52 bits are left, which programs
@@ -18,17 +18,17 @@ const HIDDEN_BITS: u32 = 12;
 
 /// Gives `each` the entries of all workers in the order of their hashes, as long as it wants more.
 /// `ask` returns what each worker has from a hash on.
-fn walk(mut ask: impl FnMut(u64) -> Vec<Slice>, mut each: impl FnMut(Copied) -> ControlFlow<()>) {
+fn walk(mut ask: impl FnMut(u64) -> Vec<Slice>, mut each: impl FnMut(StatementStats) -> ControlFlow<()>) {
     let mut from = 0;
     loop {
         let slices = ask(from);
         let end = slices.iter().filter_map(|(_, next)| *next).min();
-        let mut some: Vec<Copied> = slices.into_iter().flat_map(|(entries, _)| entries).collect();
-        some.retain(|entry| end.is_none_or(|end| entry.hash < end));
-        some.sort_by_key(|entry| entry.hash);
+        let mut some: Vec<StatementStats> = slices.into_iter().flat_map(|(entries, _)| entries).collect();
+        some.retain(|entry| end.is_none_or(|end| entry.id < end));
+        some.sort_by_key(|entry| entry.id);
         let mut some = some.into_iter().peekable();
         while let Some(mut entry) = some.next() {
-            while let Some(same) = some.next_if(|next| next.hash == entry.hash) {
+            while let Some(same) = some.next_if(|next| next.id == entry.id) {
                 entry.clients += same.clients;
                 entry.servers += same.servers;
             }
@@ -49,17 +49,7 @@ pub fn list(ask: impl FnMut(u64) -> Vec<Slice>) -> Vec<StatementStats> {
         if all.len() >= STATEMENTS_SHOWN_MAX || bytes > STATEMENTS_SHOWN_BYTES_MAX {
             return ControlFlow::Break(());
         }
-        all.push(StatementStats {
-            id: shown(entry.hash),
-            schema: entry.caller.schema().into(),
-            user: entry.caller.user().into(),
-            digest: entry.digest,
-            clients: entry.clients,
-            servers: entry.servers,
-            columns: entry.columns,
-            params: entry.params,
-            text: entry.text,
-        });
+        all.push(StatementStats { id: shown(entry.id), ..entry });
         ControlFlow::Continue(())
     });
     all
@@ -74,7 +64,7 @@ pub fn sums(ask: impl FnMut(u64) -> Vec<Slice>) -> StatementSums {
         sums.of_clients += u64::from(entry.clients > 0);
         sums.of_servers += u64::from(entry.servers > 0);
         sums.all += 1;
-        sums.largest_id = shown(entry.hash);
+        sums.largest_id = shown(entry.id);
         ControlFlow::Continue(())
     });
     sums
