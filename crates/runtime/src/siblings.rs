@@ -41,36 +41,29 @@ impl Siblings {
         };
         inboxes.iter().filter_map(WeakUnboundedSender::upgrade).map(ask).collect()
     }
+
+    /// Has all of them do something. A worker that has ended keeps nothing, and has no sessions.
+    fn tell(&self, what: impl Fn(&Rc<Worker>) + Clone + Send + 'static) {
+        let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {
+            let _ = inbox.send(Message::Ask(Question::new(what.clone())));
+        }
+    }
 }
 
 impl upstream::Siblings for Siblings {
     fn make_room(&self, hostgroup: u32) {
-        let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {
-            let question = Question::new(move |worker| {
-                worker.upstream.kept.make_room(&worker.upstream, hostgroup);
-            });
-            // A worker that has ended keeps nothing.
-            let _ = inbox.send(Message::Ask(question));
-        }
+        self.tell(move |worker| {
+            worker.upstream.kept.make_room(&worker.upstream, hostgroup);
+        });
     }
 
     fn make_room_among(&self, quota: &Arc<Quota>) {
-        let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {
-            let quota = Arc::clone(quota);
-            let question = Question::new(move |worker| {
-                worker.upstream.kept.make_room_among(&worker.upstream, &quota);
-            });
-            let _ = inbox.send(Message::Ask(question));
-        }
+        let quota = Arc::clone(quota);
+        self.tell(move |worker| worker.upstream.kept.make_room_among(&worker.upstream, &quota));
     }
 
     fn recall(&self) {
-        let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {
-            // A worker that has ended has no sessions.
-            let _ = inbox.send(Message::Ask(Question::new(|worker| worker.recall())));
-        }
+        self.tell(|worker| worker.recall());
     }
 }
