@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planner::define::{Collations, Known, TableDefinition};
-use planner::plan::{ColumnInfo, Definitions, KeyColumn};
 use planner::seen::Names;
-use shard::{Layout, Value};
+use shard::Layout;
 use sql::Dialect;
 use sql::parse::Tree;
 
@@ -41,46 +40,20 @@ pub struct Catalog {
 /// The definitions of logical tables.
 #[derive(Debug)]
 pub struct Tables {
-    known: planner::define::Catalog,
+    /// Those of which something is known, as planners use them.
+    pub definitions: planner::define::Catalog,
     /// Tables that are not as they should be: what is wrong, and when that was found.
     wrong: HashMap<(String, String), (String, Duration)>,
 }
 
 impl Default for Tables {
     fn default() -> Self {
-        let known = planner::define::Catalog::new(DEFINITIONS_BYTES_MAX, DEFINITION_AGE_MAX);
-        Self { known, wrong: HashMap::new() }
-    }
-}
-
-impl Definitions for Tables {
-    fn columns(&self, schema: &str, table: &str) -> Option<&[ColumnInfo]> {
-        self.known.columns(schema, table)
-    }
-
-    fn auto_increment(&self, schema: &str, table: &str) -> Option<&str> {
-        self.known.auto_increment(schema, table)
-    }
-
-    fn default_value(&self, schema: &str, table: &str, column: &str) -> Option<Value<'_>> {
-        self.known.default_value(schema, table, column)
-    }
-
-    fn fields(&self, schema: &str, table: &str) -> Option<&[ColumnInfo]> {
-        self.known.fields(schema, table)
-    }
-
-    fn row_key(&self, schema: &str, table: &str) -> Option<Vec<KeyColumn>> {
-        self.known.row_key(schema, table)
+        let definitions = planner::define::Catalog::new(DEFINITIONS_BYTES_MAX, DEFINITION_AGE_MAX);
+        Self { definitions, wrong: HashMap::new() }
     }
 }
 
 impl Tables {
-    /// Whether rows of a table may have the time of their change without being given it.
-    pub fn depends_on_time(&self, schema: &str, table: &str) -> bool {
-        self.known.depends_on_time(schema, table)
-    }
-
     /// What is wrong with a table, if anything is.
     pub fn wrong(&self, schema: &str, table: &str) -> Option<&str> {
         if self.wrong.is_empty() {
@@ -116,7 +89,7 @@ impl Catalog {
     pub fn wants(&self, schema: &str, table: &str, now: Duration) -> bool {
         let tables = self.tables.borrow();
         let is_young = |(_, at): &(String, Duration)| now.saturating_sub(*at) < DEFINITION_AGE_MAX;
-        tables.known.wants(schema, table, now)
+        tables.definitions.wants(schema, table, now)
             && !tables.wrong.get(&(schema.to_owned(), table.to_owned())).is_some_and(is_young)
     }
 
@@ -124,10 +97,10 @@ impl Catalog {
     /// nothing was wrong with them: then that holds on.
     pub fn renew(&self, schema: &str, table: &str, first: Option<&TableDefinition>, now: Duration) -> bool {
         let tables = &mut *self.tables.borrow_mut();
-        let is_same = tables.known.get(schema, table).map(|known| &known.definition) == first;
+        let is_same = tables.definitions.get(schema, table).map(|known| &known.definition) == first;
         let holds = is_same && first.is_some() && tables.wrong(schema, table).is_none();
         if holds {
-            tables.known.renew(schema, table, now);
+            tables.definitions.renew(schema, table, now);
         }
         holds
     }
@@ -144,8 +117,8 @@ impl Catalog {
         self.templates.borrow_mut().clear();
         let mut tables = self.tables.borrow_mut();
         match known {
-            Some(known) => tables.known.insert(schema, table, known, now),
-            None => tables.known.forget(schema, table),
+            Some(known) => tables.definitions.insert(schema, table, known, now),
+            None => tables.definitions.forget(schema, table),
         }
         let key = (schema.to_owned(), table.to_owned());
         match wrong {

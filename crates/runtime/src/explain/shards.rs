@@ -35,14 +35,14 @@ impl Planned {
             Settings { modes: Modes::default(), dialect, pipes_as_concat: false, high_not_precedence: false };
         let mut tree = catalog.take_tree();
         let planned = tree.read(text, &read).is_ok().then(|| {
-            let definitions = catalog.tables();
+            let tables = catalog.tables();
             let request = Request {
                 sql: text,
                 tree: &tree,
                 modes: read.modes,
                 schema,
                 layout,
-                definitions: &*definitions,
+                definitions: &tables.definitions,
                 parameters: &[],
                 asked: Asked { shard: shard_hint(text), ..Asked::default() },
             };
@@ -51,7 +51,8 @@ impl Planned {
             let rows = planner::plan::explain(&request, &plan);
             let mut named = planner::plan::tables(&tree, text, schema).into_iter();
             let is_known = |(schema, table): (String, String)| {
-                layout.table(&schema, &table).is_none() || definitions.columns(&schema, &table).is_some()
+                layout.table(&schema, &table).is_none()
+                    || tables.definitions.columns(&schema, &table).is_some()
             };
             let is_certain = named.all(is_known);
             Self { plan, rows, is_certain }

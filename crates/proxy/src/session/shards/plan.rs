@@ -186,7 +186,7 @@ pub(super) async fn sample_of(
                 modes: read.modes,
                 schema: &schema,
                 layout,
-                definitions: &*tables,
+                definitions: &tables.definitions,
                 parameters: &[],
                 asked: Asked::default(),
             };
@@ -271,14 +271,14 @@ pub(super) fn with_request<T>(
 ) -> Option<T> {
     let schema = std::str::from_utf8(schema_of(state, command)).ok()?;
     let parameters = command.parameters();
-    let definitions = entry.worker.shards.tables();
+    let tables = entry.worker.shards.tables();
     let request = Request {
         sql: &command.text,
         tree,
         modes: read.modes,
         schema,
         layout,
-        definitions: &*definitions,
+        definitions: &tables.definitions,
         parameters: &parameters,
         asked: Asked {
             ids,
