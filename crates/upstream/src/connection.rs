@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::Endpoint;
+use net::relay::Parked;
 use net::sock::Sock;
 use observe::counts::ServerTally;
 use pool::{Quota, Server, Share, ShelfHint};
@@ -74,7 +75,7 @@ struct Known {
     /// Replies that its server still owes.
     pipeline: Pipeline,
     /// What was read behind a reply: it belongs to the next ones.
-    read_ahead: Vec<u8>,
+    read_ahead: Parked,
     /// Commands in front of the next one, or that were sent and are not all answered.
     setup: Option<Box<Setup>>,
     /// Whether what the proxy has said there has left warnings, which are about no statement of a

@@ -17,6 +17,7 @@ use wire::frame::HEADER_LEN;
 use super::Input;
 use super::link::Link;
 use crate::limits::{SCRATCH_BYTES, ZLIB_LEVEL};
+use crate::relay::Parked;
 
 /// What the compressed connections of a worker share.
 #[derive(Debug)]
@@ -41,16 +42,14 @@ pub(super) struct Compression {
     method: Method,
     numbering: Numbering,
     inflater: Inflater,
-    /// Compressed bytes that were read; those from `taken` on wait for room.
-    input: Vec<u8>,
-    taken: usize,
+    /// Compressed bytes that were read and wait for room.
+    input: Parked,
     /// The id of a frame of which the header was read and nothing else.
     frame: Option<u8>,
     /// Whether the last read has filled its buffer in the middle of a frame.
     more: bool,
-    /// Frames that the socket has not taken; those from `sent` on are left.
-    output: Vec<u8>,
-    sent: usize,
+    /// Frames that the socket has not taken.
+    output: Parked,
     /// Whether no packet goes into more than two frames.
     two_frames: bool,
     /// Whether a frame was begun that the rest of a packet goes into as it is.
@@ -65,12 +64,10 @@ impl Compression {
             method,
             numbering: Numbering::new(peer),
             inflater: Inflater::new(method),
-            input,
-            taken: 0,
+            input: input.into(),
             frame: None,
             more: false,
-            output: Vec::new(),
-            sent: 0,
+            output: Parked::default(),
             two_frames: false,
             in_rest: false,
         }
@@ -93,14 +90,10 @@ impl Compression {
         let workshop = Rc::clone(&self.workshop);
         let Workshop { codecs, input: buffer, .. } = &mut *workshop.borrow_mut();
         if self.holds_input() {
-            let held = std::mem::take(&mut self.input);
-            let (read, written) = self.expand(codecs, held.get(self.taken..).unwrap_or_default(), plain)?;
-            self.taken += read;
-            if self.taken < held.len() {
-                self.input = held;
-            } else {
-                self.taken = 0;
-            }
+            let mut held = std::mem::take(&mut self.input);
+            let (read, written) = self.expand(codecs, held.rest(), plain)?;
+            held.remove(read);
+            self.input = held;
             if written > 0 {
                 return Poll::Ready(Ok(written));
             }
@@ -113,7 +106,7 @@ impl Compression {
             }
             let bytes = buffer.get(..n).unwrap_or_default();
             let (read, written) = self.expand(codecs, bytes, plain)?;
-            self.input.extend_from_slice(bytes.get(read..).unwrap_or_default());
+            self.input.end().extend_from_slice(bytes.get(read..).unwrap_or_default());
             if written > 0 {
                 return Poll::Ready(Ok(written));
             }
@@ -153,7 +146,7 @@ impl Compression {
         link: &mut Link,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        ready!(self.poll_send(cx, link))?;
+        ready!(self.output.poll_flush_by(|rest| link.poll_write(cx, rest)))?;
         let workshop = Rc::clone(&self.workshop);
         let Workshop { codecs, output: buffer, .. } = &mut *workshop.borrow_mut();
         buffer.clear();
@@ -182,38 +175,13 @@ impl Compression {
             codecs.put_frame(self.method, seq, rest.get(..len).unwrap_or(rest), buffer);
             taken += len;
         }
-        let mut sent = 0;
-        while let Some(rest) = buffer.get(sent..).filter(|rest| !rest.is_empty()) {
-            match link.poll_write(cx, rest) {
-                Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                Poll::Ready(Ok(n)) => sent += n,
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => {
-                    self.output.extend_from_slice(rest);
-                    break;
-                }
-            }
-        }
+        self.output.send_by(buffer, |rest| link.poll_write(cx, rest))?;
         Poll::Ready(Ok(taken))
-    }
-
-    /// Hands the frames that are held to the link.
-    fn poll_send(&mut self, cx: &mut Context<'_>, link: &mut Link) -> Poll<io::Result<()>> {
-        while let Some(rest) = self.output.get(self.sent..).filter(|rest| !rest.is_empty()) {
-            match ready!(link.poll_write(cx, rest))? {
-                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                n => self.sent += n,
-            }
-        }
-        if !self.output.is_empty() {
-            (self.output, self.sent) = (Vec::new(), 0);
-        }
-        Poll::Ready(Ok(()))
     }
 
     /// Writes the frames that are held.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>, link: &mut Link) -> Poll<io::Result<()>> {
-        ready!(self.poll_send(cx, link))?;
+        ready!(self.output.poll_flush_by(|rest| link.poll_write(cx, rest)))?;
         link.poll_flush(cx)
     }
 

@@ -24,6 +24,7 @@ use rustls::{ClientConfig, ServerConfig};
 use super::Input;
 use super::plain::Plain;
 use crate::limits::{SCRATCH_BYTES, TLS_HELD_BYTES_MAX, TLS_RECORD_BYTES_MAX};
+use crate::relay::Parked;
 use conn::Conn;
 pub use handshake::HandshakeError;
 
@@ -52,44 +53,20 @@ pub(super) struct Tls {
     /// The beginning of a record of which the rest has not come.
     incoming: Vec<u8>,
     /// Bytes that were decrypted and that the reader had no room for.
-    plaintext: Held,
+    plaintext: Parked,
     /// Records that the socket did not take.
-    outgoing: Held,
+    outgoing: Parked,
     /// Whether nothing more will come.
     ended: bool,
     /// Whether it was said that nothing more will be written.
     closed: bool,
 }
 
-/// Bytes of which a part is gone. Without memory when empty.
-#[derive(Debug, Default)]
-struct Held {
-    bytes: Vec<u8>,
-    gone: usize,
-}
-
-impl Held {
-    const fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
-    fn rest(&self) -> &[u8] {
-        self.bytes.get(self.gone..).unwrap_or_default()
-    }
-
-    fn remove(&mut self, len: usize) {
-        self.gone += len;
-        if self.gone >= self.bytes.len() {
-            *self = Self::default();
-        }
-    }
-}
-
 impl Tls {
     /// TLS whose handshake is over: `incoming` and `plaintext` is what came behind it.
     fn new(conn: Conn, buffers: Rc<RefCell<Buffers>>, incoming: Vec<u8>, plaintext: Vec<u8>) -> Self {
-        let plaintext = Held { bytes: plaintext, gone: 0 };
-        Self { conn, buffers, incoming, plaintext, outgoing: Held::default(), ended: false, closed: false }
+        let (plaintext, outgoing) = (Parked::from(plaintext), Parked::default());
+        Self { conn, buffers, incoming, plaintext, outgoing, ended: false, closed: false }
     }
 
     /// See [`Sock::tls_names`](super::Sock::tls_names).
@@ -113,9 +90,7 @@ impl Tls {
     ) -> Poll<io::Result<usize>> {
         loop {
             if !self.plaintext.is_empty() {
-                let len = copy(self.plaintext.rest(), buffer);
-                self.plaintext.remove(len);
-                return Poll::Ready(Ok(len));
+                return Poll::Ready(Ok(self.plaintext.read(buffer)));
             }
             if self.ended {
                 return Poll::Ready(Ok(0));
@@ -157,9 +132,9 @@ impl Tls {
         let mut take = |bytes: &[u8]| {
             let fits = copy(bytes, buffer.get_mut(filled..).unwrap_or_default());
             filled += fits;
-            plaintext.bytes.extend_from_slice(bytes.get(fits..).unwrap_or_default());
+            plaintext.end().extend_from_slice(bytes.get(fits..).unwrap_or_default());
         };
-        let outcome = conn.process(input, &mut take, &mut outgoing.bytes);
+        let outcome = conn.process(input, &mut take, outgoing.end());
         match &outcome {
             Ok(processed) => {
                 *incoming = input.get(processed.used..).unwrap_or_default().to_vec();
@@ -189,34 +164,14 @@ impl Tls {
         let records = &mut buffers.outgoing;
         records.clear();
         self.conn.encrypt(bytes, records).map_err(io::Error::other)?;
-        let mut sent = 0;
-        while let Some(rest) = records.get(sent..).filter(|rest| !rest.is_empty()) {
-            match plain.poll_write(cx, rest) {
-                Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                Poll::Ready(Ok(n)) => sent += n,
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => {
-                    self.outgoing.bytes = rest.to_vec();
-                    break;
-                }
-            }
-        }
+        self.outgoing.send_by(records, |rest| plain.poll_write(cx, rest))?;
         Poll::Ready(Ok(bytes.len()))
     }
 
     /// Writes records that the socket did not take; ready when there are none, or nothing can be
     /// written.
     pub(super) fn poll_flush(&mut self, plain: &mut Plain, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.outgoing.is_empty() {
-            match ready!(plain.poll_write(cx, self.outgoing.rest())) {
-                Ok(n) if n > 0 => self.outgoing.remove(n),
-                outcome => {
-                    self.outgoing = Held::default();
-                    return Poll::Ready(outcome.and(Err(io::ErrorKind::WriteZero.into())));
-                }
-            }
-        }
-        Poll::Ready(Ok(()))
+        self.outgoing.poll_flush_by(|rest| plain.poll_write(cx, rest))
     }
 
     /// Whether there are records that the socket did not take.
@@ -251,10 +206,10 @@ impl Tls {
     pub(super) fn shutdown_write(&mut self, plain: &mut Plain) {
         if !std::mem::replace(&mut self.closed, true) && self.outgoing.is_empty() {
             let mut cx = Context::from_waker(Waker::noop());
-            if self.conn.close(&mut self.outgoing.bytes).is_ok() {
+            if self.conn.close(self.outgoing.end()).is_ok() {
                 let _ = self.poll_flush(plain, &mut cx);
             }
-            self.outgoing = Held::default();
+            self.outgoing = Parked::default();
         }
     }
 

@@ -186,7 +186,7 @@ impl Connection {
         debug_assert!(self.known.read_ahead.is_empty(), "it is read before the socket");
         let is_owed = self.is_promised() || self.is_awaited();
         if is_owed {
-            self.known.read_ahead.extend_from_slice(bytes);
+            self.known.read_ahead.end().extend_from_slice(bytes);
         }
         is_owed
     }
@@ -203,7 +203,7 @@ impl Connection {
 
     /// Checks what holds when no byte is being read, in debug builds.
     pub fn check_invariants(&self) {
-        self.known.pipeline.check_invariants(self.known.read_ahead.len());
+        self.known.pipeline.check_invariants(self.known.read_ahead.rest().len());
     }
 
     /// See `Sock::poll_read`. What was read ahead comes first.
@@ -211,7 +211,7 @@ impl Connection {
         if self.known.read_ahead.is_empty() {
             self.sock.poll_read(cx, buffer)
         } else {
-            Poll::Ready(Ok(take_front(&mut self.known.read_ahead, buffer)))
+            Poll::Ready(Ok(self.known.read_ahead.read(buffer)))
         }
     }
 
@@ -236,18 +236,4 @@ impl Connection {
             Some(Input::Bytes)
         }
     }
-}
-
-/// Moves the beginning of `bytes` into `buffer`, and returns how many bytes that are.
-fn take_front(bytes: &mut Vec<u8>, buffer: &mut [u8]) -> usize {
-    let len = bytes.len().min(buffer.len());
-    if let (Some(front), Some(buffer)) = (bytes.get(..len), buffer.get_mut(..len)) {
-        buffer.copy_from_slice(front);
-    }
-    if len == bytes.len() {
-        *bytes = Vec::new();
-    } else {
-        bytes.drain(..len);
-    }
-    len
 }

@@ -135,7 +135,7 @@ fn an_idle_connection_holds_no_bytes() {
         for sock in [&mut two.server, &mut two.client] {
             let tls = tls(sock);
             let held =
-                tls.incoming.capacity() + tls.plaintext.bytes.capacity() + tls.outgoing.bytes.capacity();
+                tls.incoming.capacity() + tls.plaintext.end().capacity() + tls.outgoing.end().capacity();
             assert_eq!(held, 0);
         }
     });
