@@ -35,7 +35,7 @@ const SHOWS_THREADS: Effects = Effects::SERVER.union(Effects::NAMED_LOCKS);
 
 /// Whether a statement of this kind may call functions; `text` is not understood.
 fn calls(kind: StatementKind, text: &[u8]) -> bool {
-    let selects = || text.windows(6).any(|word| word.eq_ignore_ascii_case(b"select"));
+    let selects = || has(text, "select");
     let writes = matches!(
         kind,
         StatementKind::Insert | StatementKind::Replace | StatementKind::Update | StatementKind::Delete
@@ -123,14 +123,13 @@ pub const ACCESS_MODE: &[u8] = b"access mode";
 
 /// Whether a `SET TRANSACTION` has `READ ONLY` or `READ WRITE` in it.
 fn sets_access_mode(text: &[u8]) -> bool {
-    let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-    has(b"only") || has(b"write")
+    has(text, "only") || has(text, "write")
 }
 
 /// Whether a text may name something that decides what others mean: an SQL mode, character sets.
 fn names_mode(text: &[u8]) -> bool {
-    let has = |word: &str| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
-    ["sql_mode", "names", "char", "collation"].into_iter().any(has) || RESOLVED.into_iter().any(has)
+    let mut names = ["sql_mode", "names", "char", "collation"].into_iter().chain(RESOLVED);
+    names.any(|name| has(text, name))
 }
 
 impl Change {

@@ -3,7 +3,8 @@
 
 use sql::lexer::Kind;
 
-use super::words::{Words, tokens, whole_tokens};
+use super::marks::has;
+use super::words::{MODIFIERS, Words, tokens, whole_tokens};
 
 /// Columns that a set of them has room for. A statement with more shows ids of threads in the rest.
 const COLUMNS_MAX: usize = 64;
@@ -21,21 +22,6 @@ const BEHIND_LIST: [&str; 12] = [
 
 /// Words with which the rows are not those of the select list, or go elsewhere.
 const OTHER_ROWS: [&str; 6] = ["union", "except", "intersect", "minus", "into", "procedure"];
-
-/// Words between `SELECT` and the first column.
-const MODIFIERS: [&str; 11] = [
-    "all",
-    "distinct",
-    "distinctrow",
-    "high_priority",
-    "straight_join",
-    "sql_big_result",
-    "sql_buffer_result",
-    "sql_cache",
-    "sql_calc_found_rows",
-    "sql_no_cache",
-    "sql_small_result",
-];
 
 /// What of a result is the id of a thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -162,11 +148,6 @@ fn is_outermost(words: &Words<'_>, at: usize, of: &[&str]) -> bool {
 /// How often it calls `CONNECTION_ID()`.
 fn numbers_in(words: &Words<'_>) -> usize {
     (0..words.len()).filter(|at| words.is_call(*at, FUNCTIONS[0])).count()
-}
-
-/// Whether this word is anywhere in it, or a part of another one.
-fn has(text: &[u8], word: &str) -> bool {
-    text.windows(word.len()).any(|bytes| bytes.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use sql::lexer::Kind;
 
+use super::marks::has;
 use super::words::{Words, whole_tokens};
 
 /// A statement with the same answer for a client whose TLS has this cipher suite and version, which
@@ -12,8 +13,7 @@ use super::words::{Words, whole_tokens};
 /// The answer has `Ssl_cipher` and `Ssl_version`, as far as they are like the pattern. All else
 /// that a server counts of TLS is about its own connections.
 pub fn told_here(text: &[u8], cipher: &str, version: &str) -> Option<Vec<u8>> {
-    let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-    if !has(b"ssl") && !has(b"socket") {
+    if !has(text, "ssl") && !has(text, "socket") {
         return None;
     }
     let tokens = whole_tokens(text)?;

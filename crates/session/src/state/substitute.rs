@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use super::words::{Words, whole_tokens};
+use super::marks::has;
+use super::words::{MODIFIERS, Words, whole_tokens};
 
 /// How many rows the statement before had.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,22 +26,6 @@ pub struct Unknown {
     /// `FOUND_ROWS()`.
     pub found: Option<u64>,
 }
-
-/// Words between `SELECT` and what is selected.
-const MODIFIERS: [&str; 12] = [
-    "all",
-    "distinct",
-    "distinctrow",
-    "high_priority",
-    "straight_join",
-    "sql_small_result",
-    "sql_big_result",
-    "sql_buffer_result",
-    "sql_cache",
-    "sql_no_cache",
-    "sql_calc_found_rows",
-    "unique",
-];
 
 /// Words behind what is selected.
 const BEHIND: [&str; 14] = [
@@ -96,7 +81,7 @@ pub fn with_numbers(text: &[u8], unknown: Unknown) -> Option<Vec<u8>> {
 /// The statement, in which `@@socket` is empty: clients would go to the server's own socket, around
 /// the proxy. `None` if it does not ask for that.
 pub fn without_socket(text: &[u8]) -> Option<Vec<u8>> {
-    if !text.windows(6).any(|word| word.eq_ignore_ascii_case(b"socket")) {
+    if !has(text, "socket") {
         return None;
     }
     let tokens = whole_tokens(text)?;

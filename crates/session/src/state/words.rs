@@ -3,6 +3,22 @@
 
 use sql::lexer::{Kind, Lexer, Modes, Token};
 
+/// Words between `SELECT` and what is selected.
+pub(super) const MODIFIERS: [&str; 12] = [
+    "all",
+    "distinct",
+    "distinctrow",
+    "high_priority",
+    "straight_join",
+    "sql_small_result",
+    "sql_big_result",
+    "sql_buffer_result",
+    "sql_cache",
+    "sql_no_cache",
+    "sql_calc_found_rows",
+    "unique",
+];
+
 /// Tokens of a statement, or of a part of one. Beyond the last there is nothing, which is like no
 /// word.
 #[derive(Debug, Clone, Copy)]
