@@ -7,7 +7,6 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -15,6 +14,7 @@ use std::sync::atomic::AtomicU32;
 use config::{Address, Listener};
 use net::tune;
 use socket2::{Domain, SockRef, Socket, Type};
+use tokio::net::{TcpListener, UnixListener};
 use tokio::time::{Instant, sleep};
 use wire::proxy_header::Addresses;
 
@@ -47,9 +47,10 @@ pub struct Bound {
     clients: Arc<AtomicU32>,
 }
 
+/// A listening socket, registered with the runtime that accepts from it.
 #[derive(Debug)]
 enum ListenSocket {
-    Tcp(std::net::TcpListener),
+    Tcp(TcpListener),
     Unix(UnixListener, RemoveOnDrop),
 }
 
@@ -96,12 +97,8 @@ impl Bound {
     /// Accepts clients for ever. Dropping the future closes the listener.
     pub(crate) async fn serve(self, shared: Arc<Shared>, workers: Arc<[impl ClientInbox]>) {
         let Self { socket, config, clients } = self;
-        let mut acceptor = match Acceptor::new(socket) {
-            Ok(acceptor) => acceptor,
-            Err(error) => return tracing::error!(%error, address = %config.address, "cannot listen"),
-        };
         loop {
-            match acceptor.accept(&shared).await {
+            match socket.accept(&shared).await {
                 Ok((stream, peer)) => hand_over(stream, peer, (&config, &clients), &shared, &workers),
                 Err(error) => {
                     shared.not_accepted.note(&config.address, &error);
@@ -116,7 +113,7 @@ impl Bound {
     }
 }
 
-fn bind_tcp(address: SocketAddr, beside: bool) -> io::Result<std::net::TcpListener> {
+fn bind_tcp(address: SocketAddr, beside: bool) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     if beside {
         socket.set_reuse_port(true)?;
@@ -126,7 +123,7 @@ fn bind_tcp(address: SocketAddr, beside: bool) -> io::Result<std::net::TcpListen
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
     socket.listen(LISTEN_BACKLOG)?;
-    Ok(socket.into())
+    TcpListener::from_std(socket.into())
 }
 
 fn bind_unix(path: &Path) -> io::Result<UnixListener> {
@@ -136,7 +133,6 @@ fn bind_unix(path: &Path) -> io::Result<UnixListener> {
         std::fs::remove_file(path)?;
     }
     let listener = UnixListener::bind(path)?;
-    listener.set_nonblocking(true)?;
     // The proxy checks passwords itself; like a server's socket, its file is open to every local
     // user.
     let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
@@ -144,29 +140,10 @@ fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// A listening socket, registered with the runtime that accepts from it.
-#[derive(Debug)]
-enum Acceptor {
-    Tcp(tokio::net::TcpListener),
-    Unix(
-        tokio::net::UnixListener,
-        #[expect(dead_code, reason = "removes the file when dropped")] RemoveOnDrop,
-    ),
-}
-
-impl Acceptor {
-    fn new(socket: ListenSocket) -> io::Result<Self> {
-        match socket {
-            ListenSocket::Tcp(listener) => tokio::net::TcpListener::from_std(listener).map(Self::Tcp),
-            ListenSocket::Unix(listener, file) => {
-                tokio::net::UnixListener::from_std(listener).map(|listener| Self::Unix(listener, file))
-            }
-        }
-    }
-
+impl ListenSocket {
     /// The next client, on a socket that belongs to no runtime: its worker registers it with its
     /// own.
-    async fn accept(&mut self, shared: &Shared) -> io::Result<(Stream, Peer)> {
+    async fn accept(&self, shared: &Shared) -> io::Result<(Stream, Peer)> {
         match self {
             Self::Tcp(listener) => {
                 let (stream, peer) = listener.accept().await?;

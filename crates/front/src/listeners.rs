@@ -33,7 +33,8 @@ pub struct Listeners {
     tasks: Mutex<Option<Vec<JoinHandle<()>>>>,
 }
 
-/// Binds all addresses, or none; `beside`: other processes may listen there as well.
+/// Binds all addresses, or none; `beside`: other processes may listen there as well. To be called
+/// within the runtime that shall accept.
 pub fn bind(configs: &[Listener], beside: bool) -> Result<Vec<Bound>, ListenError> {
     configs.iter().map(|config| bind_one(config, &Arc::default(), beside)).collect()
 }

@@ -73,6 +73,7 @@ impl Proxy {
         beside: bool,
     ) -> Result<Self, StartError> {
         let tls = Tls::new(config)?;
+        let _runtime = control.enter();
         let bound = bind(&config.listeners, beside)?;
         let keys = Keys::new(control);
         keys.make_ready();
@@ -92,7 +93,6 @@ impl Proxy {
         let monitor =
             watch::spawn(Arc::clone(&shared.upstream), watching, cache).map_err(StartError::Monitor)?;
         let workers: Arc<[Inbox]> = workers.into();
-        let _runtime = control.enter();
         let listeners = Listeners::start(bound, beside, &shared.front, &workers);
         let remote = Remote::new(shared, workers, listeners, control, process);
         Ok(Self { remote, workers: threads, monitor })
