@@ -6,19 +6,19 @@
 
 mod plane;
 mod shards;
-mod statements;
 
 use std::rc::Rc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use config::{Config, Endpoint};
+use config::Config;
 use observe::digests::{self, DIGESTS_PER_TURN};
 use observe::plane::{NotApplied, Order, Process};
 use observe::rows::DigestStats;
 use tokio::runtime::Handle;
 use tokio::task::spawn_local;
+use upstream::ledger::Slice;
 use watch::probe_new;
 
 use crate::limits::{ASK_WAIT_MAX, DIGESTS_PAUSE, FLUSH_LOGS_MAX};
@@ -88,14 +88,10 @@ impl Remote {
         if let Some(before) = Arc::into_inner(before) {
             before.free();
         }
-        self.probe(new);
-        Ok(())
-    }
-
-    fn probe(&self, servers: Vec<Endpoint>) {
-        if !servers.is_empty() {
-            self.control.spawn(probe_new(Arc::clone(&self.shared.upstream), servers));
+        if !new.is_empty() {
+            self.control.spawn(probe_new(Arc::clone(&self.shared.upstream), new));
         }
+        Ok(())
     }
 
     /// Reads the files of TLS again; new connections use what is in them. On an error all stays as
@@ -164,6 +160,14 @@ impl Remote {
             sums.add_table(&table, latency);
         }
         sums.finish()
+    }
+
+    /// What each worker has of prepared statements from a hash on, as much as it says in one turn.
+    fn slices(&self, from: u64, with_texts: bool) -> Vec<Slice> {
+        if from > 0 {
+            std::thread::sleep(DIGESTS_PAUSE);
+        }
+        self.ask(move |worker| worker.ledger.slice(from, with_texts))
     }
 
     /// Asks one worker, and waits for at most `wait`. `None` if there is no answer.

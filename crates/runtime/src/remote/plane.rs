@@ -14,7 +14,7 @@ use observe::rows::{
 };
 use querylog::{AuditRecord, Record};
 use rustls::ServerConfig;
-use upstream::ledger::report::list;
+use upstream::ledger::report::{list, sums};
 use upstream::servers::collations::collations;
 use upstream::{hostgroups, readiness};
 
@@ -78,7 +78,7 @@ impl DataPlane for Remote {
     }
 
     fn globals(&self) -> Vec<(&'static str, u64)> {
-        let statements = self.statement_sums();
+        let statements = sums(|from| self.slices(from, false));
         self.shared.globals(&self.ask(|worker| worker.report()), statements, !self.accepts())
     }
 
