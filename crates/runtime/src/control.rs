@@ -65,8 +65,10 @@ pub struct Control {
     id: u32,
     created: Instant,
     seat: Cell<Option<Seat>>,
-    mail: Mail,
-    turns: Turns,
+    /// What others want killed here.
+    pub mail: Mail,
+    /// Which statement runs, and whether the next one has to wait.
+    pub turns: Turns,
     /// Whether the statement that runs is being killed because it takes too long.
     overdue: Cell<bool>,
     /// Who the client is.
@@ -200,21 +202,6 @@ impl Control {
         Ok(())
     }
 
-    /// Whether a KILL of the session or its statement is there.
-    pub fn has_mail(&self) -> bool {
-        self.mail.is_there()
-    }
-
-    /// What is to be killed.
-    pub fn take_mail(&self) -> Vec<Request> {
-        self.mail.take()
-    }
-
-    /// A statement is with the server, from now until [`end_statement`](Self::end_statement).
-    pub fn begin_statement(&self) {
-        self.turns.begin();
-    }
-
     /// No server works at its statement any more.
     pub fn end_statement(&self) {
         self.turns.end();
@@ -224,7 +211,7 @@ impl Control {
     /// Has the statement that runs killed, if there is one that takes longer than it may by `now`;
     /// without a limit of its own it may take `default`.
     pub fn end_overdue(&self, now: Instant, default: Duration) {
-        let Some(seat) = self.seat.get().filter(|_| self.statement().is_some()) else { return };
+        let Some(seat) = self.seat.get().filter(|_| self.turns.current().is_some()) else { return };
         if self.running.is_overdue(now, default) {
             self.overdue.set(true);
             self.mail.put(own_request(seat.id));
@@ -237,41 +224,10 @@ impl Control {
         self.overdue.get()
     }
 
-    /// The number of the statement that runs.
-    pub fn statement(&self) -> Option<u64> {
-        self.turns.current()
-    }
-
-    /// What is the same as long as no statement begins or ends.
-    pub const fn moment(&self) -> u64 {
-        self.turns.moment()
-    }
-
-    /// From now until `spare` a KILL is aimed at the session's connection, by the id
-    /// that its server gave it: no other session may have it.
-    pub fn aim(&self) {
-        self.turns.aim();
-    }
-
     pub(crate) fn spare(&self) {
         if self.turns.spare() {
             self.wake();
         }
-    }
-
-    /// Whether a KILL is aimed at the session's connection.
-    pub const fn is_aimed_at(&self) -> bool {
-        self.turns.is_aimed_at()
-    }
-
-    /// Whether no KILL is aimed at it any more; true once each time.
-    pub const fn take_spared(&self) -> bool {
-        self.turns.take_spared()
-    }
-
-    /// Whether the next statement has to wait, because a KILL is on its way to the server.
-    pub const fn is_held(&self) -> bool {
-        self.turns.is_held()
     }
 
     /// From now until `release`, no statement is sent.
@@ -293,7 +249,7 @@ impl Control {
         poll_fn(|cx| match self.signal() {
             signal if signal >= least => Poll::Ready(Err(signal)),
             _ if self.mail.is_final() => Poll::Ready(Err(Signal::Kill)),
-            _ if self.is_tunnel() && self.has_mail() => Poll::Ready(Err(Signal::Kill)),
+            _ if self.is_tunnel() && self.mail.is_there() => Poll::Ready(Err(Signal::Kill)),
             _ => work.as_mut().poll(cx).map(Ok),
         })
         .await

@@ -74,13 +74,13 @@ struct Aim<'a> {
 impl Victim {
     /// What the session does now.
     pub fn new(control: &Rc<Control>) -> Self {
-        control.aim();
-        Self { control: Rc::clone(control), moment: control.moment() }
+        control.turns.aim();
+        Self { control: Rc::clone(control), moment: control.turns.moment() }
     }
 
     /// Whether the session is still where it was.
     fn is_there(&self) -> bool {
-        self.control.moment() == self.moment
+        self.control.turns.moment() == self.moment
     }
 
     /// Takes aim if the statement still runs.

@@ -84,7 +84,7 @@ pub(crate) async fn over_connection<T>(
         let work = poll_fn(|cx| match watched.off() {
             Some(off) if off.breaks_off() => Poll::Ready(Err("it is of no use any more")),
             // A KILL that is on its way must not hit it.
-            _ if control.is_held() => Poll::Pending,
+            _ if control.turns.is_held() => Poll::Pending,
             _ => work.as_mut().poll(cx),
         });
         control.until(Signal::Stop, timeout(limit, work)).await

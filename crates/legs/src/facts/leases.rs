@@ -163,7 +163,7 @@ pub fn leave_batch(entry: &BookEntry, leg: &mut Leg) {
 
 /// Sees to it that the statement of a client that has vanished does not run on.
 pub fn leave_nothing_running(entry: &BookEntry, state: &SessionState, links: &mut Links) {
-    if entry.control.statement().is_some() {
+    if entry.control.turns.current().is_some() {
         clean_up_behind(entry, state, links);
     }
 }

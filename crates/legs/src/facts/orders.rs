@@ -55,8 +55,8 @@ pub(crate) fn be_killed(
         // The server that has the connection decides whether another user may kill the session.
         take_back(entry, state, links);
     }
-    let number = entry.control.statement();
-    for request in entry.control.take_mail() {
+    let number = entry.control.turns.current();
+    for request in entry.control.mail.take() {
         match &links.in_use {
             Some(backend) if number.is_some() || request.stranger.is_some() => {
                 be_killed_at_server(entry, state, backend, request);
@@ -79,7 +79,7 @@ pub fn obey(
     links: &mut Links,
     running: bool,
 ) -> Result<(), Ending> {
-    let is_wanted = entry.control.has_mail() || entry.control.signal() != Signal::None;
+    let is_wanted = entry.control.mail.is_there() || entry.control.signal() != Signal::None;
     if is_wanted { obey_signal(entry, state, links, running) } else { Ok(()) }
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn obey_signal(
     links: &mut Links,
     running: bool,
 ) -> Result<(), Ending> {
-    if entry.control.has_mail() {
+    if entry.control.mail.is_there() {
         be_killed(entry, state, links, running)?;
     }
     let in_transaction = has_transaction(state, links);
@@ -243,11 +243,11 @@ pub(crate) fn shot(
 /// statement, which may wait for a server, is over. `running` says whether the client is in the
 /// middle of a command.
 pub fn killed_here(control: &Control, capabilities: Capabilities, running: bool) -> Result<bool, Ending> {
-    if !control.has_mail() {
+    if !control.mail.is_there() {
         return Ok(false);
     }
     let mut is_over = false;
-    for request in control.take_mail() {
+    for request in control.mail.take() {
         is_over |= killed_without_server(request, capabilities, running)?;
     }
     Ok(is_over)

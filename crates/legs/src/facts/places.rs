@@ -55,9 +55,9 @@ pub fn shares(entry: &BookEntry, state: &SessionState, hostgroup: u32) -> bool {
         && settings.shares(hostgroup)
         && !entry.worker.is_draining()
         // A KILL that is on its way must not hit another session.
-        && !entry.control.is_held()
-        && !entry.control.is_aimed_at()
-        && !entry.control.has_mail()
+        && !entry.control.turns.is_held()
+        && !entry.control.turns.is_aimed_at()
+        && !entry.control.mail.is_there()
         && !is_fast_forward(&entry.worker, state)
 }
 

@@ -39,7 +39,7 @@ impl Cx<'_> {
         if let Some(deadline) = self.leg.flight.as_mut().and_then(|flight| flight.deadline.take()) {
             return Box::pin(self.relay_until(deadline, seq)).await;
         }
-        self.entry.control.begin_statement();
+        self.entry.control.turns.begin();
         self.relay_answer(seq).await?;
         while go_on(&self.entry.control, &mut self.leg.state, &mut self.leg.links) {
             // A client that is slow with the next answer may be in a transaction by now.

@@ -49,7 +49,7 @@ impl Cx<'_> {
     /// The client's next command. This is where idle sessions wait.
     pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Phase, Ending>> {
         ready!(poll_may_send(self.entry, self.io, &mut self.leg.state, &mut self.leg.links))?;
-        if self.entry.control.take_spared() {
+        if self.entry.control.turns.take_spared() {
             note_shots(&self.entry.control, self.leg.links.state_mut(), None);
             make_idle(self.entry, self.io, self.leg);
             if self.leg.may_keep_error(self.entry, self.io.backlog.is_empty()) {
@@ -348,7 +348,7 @@ fn poll_may_send(
         let leave = if io.is_for_once { leave_servers_off } else { leave_all_servers_off };
         leave(entry, state, links)?;
     }
-    if entry.control.is_held() { Poll::Pending } else { Poll::Ready(Ok(())) }
+    if entry.control.turns.is_held() { Poll::Pending } else { Poll::Ready(Ok(())) }
 }
 
 /// A command is there. Since the one before, the connection in use may not have been checked:

@@ -8,13 +8,13 @@ use crate::statement::kill::What;
 /// Requests that wait. There are never more than other sessions: each waits for the answer to its
 /// own.
 #[derive(Debug, Default)]
-pub(super) struct Mail {
+pub struct Mail {
     requests: RefCell<Vec<Request>>,
 }
 
 impl Mail {
-    /// Whether there is any.
-    pub(super) fn is_there(&self) -> bool {
+    /// Whether a KILL of the session or its statement is there.
+    pub fn is_there(&self) -> bool {
         !self.requests.borrow().is_empty()
     }
 
@@ -22,7 +22,8 @@ impl Mail {
         self.requests.borrow_mut().push(request);
     }
 
-    pub(super) fn take(&self) -> Vec<Request> {
+    /// What is to be killed.
+    pub fn take(&self) -> Vec<Request> {
         self.requests.take()
     }
 

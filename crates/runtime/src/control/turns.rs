@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 /// The statements of one session.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub struct Turns {
     /// Counts beginnings and ends: odd while a statement runs.
     count: Cell<u64>,
     /// KILLs that are on their way to the server.
@@ -21,8 +21,8 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// A statement is with the server.
-    pub(super) fn begin(&self) {
+    /// A statement is with the server, from now until `Control::end_statement`.
+    pub fn begin(&self) {
         debug_assert!(self.current().is_none(), "one after the other");
         self.count.set(self.count.get() | 1);
     }
@@ -34,22 +34,24 @@ impl Turns {
     }
 
     /// The number of the statement that runs.
-    pub(super) fn current(&self) -> Option<u64> {
+    pub fn current(&self) -> Option<u64> {
         let count = self.count.get();
         (count % 2 == 1).then_some(count)
     }
 
     /// What is the same as long as no statement begins or ends.
-    pub(super) const fn moment(&self) -> u64 {
+    pub(crate) const fn moment(&self) -> u64 {
         self.count.get()
     }
 
-    /// Whether the connection has to stay where it is.
-    pub(super) const fn is_aimed_at(&self) -> bool {
+    /// Whether a KILL is aimed at the session's connection: it has to stay where it is.
+    pub const fn is_aimed_at(&self) -> bool {
         self.aims.get() > 0
     }
 
-    pub(super) fn aim(&self) {
+    /// From now until `Control::spare` a KILL is aimed at the session's connection, by the id that
+    /// its server gave it: no other session may have it.
+    pub(crate) fn aim(&self) {
         self.aims.set(self.aims.get() + 1);
     }
 
@@ -67,12 +69,12 @@ impl Turns {
     }
 
     /// Whether no KILL is aimed any more, or the session is to look again; true once each time.
-    pub(super) const fn take_spared(&self) -> bool {
+    pub const fn take_spared(&self) -> bool {
         self.spared.replace(false)
     }
 
-    /// Whether no statement may be sent.
-    pub(super) const fn is_held(&self) -> bool {
+    /// Whether the next statement has to wait, because a KILL is on its way to the server.
+    pub const fn is_held(&self) -> bool {
         self.holds.get() > 0
     }
 

@@ -161,7 +161,7 @@ async fn read_keys(
     let protocol = what.protocol;
     let mut relay = Relay::keeping(Replies::new(what, std::mem::take(&mut runners.sources)), KEYS_BYTES_MAX);
     entry.begin_running(Measured::plain(command.kind), &command.text);
-    entry.control.begin_statement();
+    entry.control.turns.begin();
     relay_scatter(entry, io, &leg.state, &mut relay, runners, true).await?;
     entry.control.end_statement();
     entry.end_running(&leg.links);

@@ -110,7 +110,7 @@ async fn load_added(
     let mut replies = Replies::new(what, sources);
     runners.unit.hide_from(&mut replies);
     let mut relay = Relay::holding(replies);
-    entry.control.begin_statement();
+    entry.control.turns.begin();
     let mut runs = runners.run(&relay.branches_with(&loading.feeds));
     let split = split_file(entry, io, &leg.state, &mut loading, &mut runs, &controls);
     let uploaded = split.await;

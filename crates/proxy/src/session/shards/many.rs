@@ -166,7 +166,7 @@ pub(super) async fn run_added(
     runners.unit.hide_from(&mut replies);
     let holds = runners.unit != Unit::None;
     let mut relay = if holds { Relay::holding(replies) } else { Relay::new(replies) };
-    entry.control.begin_statement();
+    entry.control.turns.begin();
     relay_scatter(entry, io, &leg.state, &mut relay, &mut runners, is_open).await?;
     entry.control.end_statement();
     conclude(entry, io, leg, runners, relay, ended).await

@@ -292,7 +292,7 @@ impl Runner {
             refuse(queue, inner.leg.state.identity.capabilities).await;
             // A KILL that is on its way must not meet the next statement.
             let control = Rc::clone(&inner.entry.control);
-            poll_fn(|_| if control.is_held() { Poll::Pending } else { Poll::Ready(()) }).await;
+            poll_fn(|_| if control.turns.is_held() { Poll::Pending } else { Poll::Ready(()) }).await;
         })
     }
 }
