@@ -59,7 +59,7 @@ impl Leg {
         let is_outside = !self.state.status.contains(StatusFlags::IN_TRANSACTION)
             && (self.state.status.contains(StatusFlags::AUTOCOMMIT) || unjudged.has_only_tables());
         hostgroup == self.state.here
-            && (entry.worker.settings().judge_routines || unjudged.has_only_tables())
+            && (entry.worker.settings().config().pointsman.judge_routines || unjudged.has_only_tables())
             && self.flight.decided.is_none()
             && self.links.in_use.is_some()
             && is_outside

@@ -117,7 +117,7 @@ impl Proxy {
     /// Stops accepting, closes idle clients with error 1053, lets transactions finish for
     /// `drain_timeout_ms`, ends what is left then, and waits for the workers to be gone.
     pub async fn drain(self) {
-        let timeout = self.remote.shared.snapshot().drain_timeout;
+        let timeout = self.remote.shared.snapshot().config().pointsman.drain_timeout;
         self.drain_for(timeout).await;
     }
 

@@ -247,7 +247,7 @@ impl Stage {
 
     /// Begins to drain, as SIGTERM does.
     pub fn drain(&self) {
-        self.inbox.send(Message::Drain(self.shared.snapshot().drain_timeout));
+        self.inbox.send(Message::Drain(self.shared.snapshot().config().pointsman.drain_timeout));
     }
 
     /// Sessions that are open or being opened.

@@ -21,11 +21,11 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use config::MysqlVariables;
 use tokio::time::Instant;
 
 use crate::limits::SWEEP_INTERVAL;
 use crate::mail::{Request, Seat};
-use crate::patience::Patience;
 use crate::state::Pin;
 use front::About;
 use mail::Mail;
@@ -330,15 +330,16 @@ impl Control {
         }
     }
 
-    /// Ends the session if it has tried `patience` by `now`. Returns when it can have at the
-    /// earliest, if it goes on as it is now.
+    /// Ends the session if it has taken longer than `limits` allow by `now`. Returns when it can
+    /// have at the earliest, if it goes on as it is now.
     ///
     /// Sessions note times that are up to a sweep old; a limit may act a sweep late, but never
     /// early.
-    pub fn sweep(&self, now: Instant, patience: &Patience) -> Option<Instant> {
-        self.end_overdue(now, patience.statement);
+    pub fn sweep(&self, now: Instant, limits: &MysqlVariables) -> Option<Instant> {
+        self.end_overdue(now, limits.default_query_timeout);
         let (activity, transaction) = (self.activity.get(), self.transaction_since.get());
-        let allowed = if transaction.is_some() { patience.idle_in_transaction } else { patience.idle };
+        let in_transaction = transaction.is_some();
+        let allowed = if in_transaction { limits.max_transaction_idle_time } else { limits.wait_timeout };
         let idle = match activity {
             Activity::Idle(since) => {
                 since.checked_add(self.own_limit().map_or(allowed, |own| own.min(allowed)))
@@ -350,7 +351,7 @@ impl Control {
             Activity::Idle(since) if self.pin.get() == Some(Pin::Warnings) => Some(since + SWEEP_INTERVAL),
             _ => None,
         };
-        let transaction = transaction.and_then(|since| since.checked_add(patience.transaction));
+        let transaction = transaction.and_then(|since| since.checked_add(limits.max_transaction_time));
         let is_over = |end: Instant| now.saturating_duration_since(end) > SWEEP_INTERVAL;
         if idle.is_some_and(is_over) || transaction.is_some_and(is_over) {
             self.send(Signal::Timeout);
@@ -360,7 +361,10 @@ impl Control {
             self.wake();
         }
         let keeps_error = keeps_error.filter(|end| *end > now);
-        [idle, transaction, keeps_error, self.running.end_of(patience.statement)].into_iter().flatten().min()
+        [idle, transaction, keeps_error, self.running.end_of(limits.default_query_timeout)]
+            .into_iter()
+            .flatten()
+            .min()
     }
 }
 
@@ -375,15 +379,18 @@ impl Control {
 mod tests {
     use super::*;
 
-    const PATIENCE: Patience = Patience {
-        idle: Duration::from_secs(100),
-        idle_in_transaction: Duration::from_secs(10),
-        transaction: Duration::from_secs(50),
-        statement: Duration::from_secs(1000),
-    };
+    fn limits() -> MysqlVariables {
+        MysqlVariables {
+            wait_timeout: Duration::from_secs(100),
+            max_transaction_idle_time: Duration::from_secs(10),
+            max_transaction_time: Duration::from_secs(50),
+            default_query_timeout: Duration::from_secs(1000),
+            ..MysqlVariables::default()
+        }
+    }
 
     fn after(control: &Control, start: Instant, seconds: u64) -> Signal {
-        control.sweep(start + Duration::from_secs(seconds), &PATIENCE);
+        control.sweep(start + Duration::from_secs(seconds), &limits());
         control.signal()
     }
 

@@ -29,7 +29,6 @@ pub mod limited;
 pub mod limits;
 pub mod mail;
 pub mod mirror;
-pub mod patience;
 pub mod prepared;
 pub mod record;
 pub mod remote;

@@ -9,15 +9,12 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{
-    CausalReads, Config, MonitorVariables, MysqlVariables, QueryRule, ShardTransactions, TrackGtids,
-};
+use config::{CausalReads, Config, MonitorVariables, MysqlVariables, QueryRule, TrackGtids};
 use route::RuleError;
 use shard::Layout;
 
 use crate::limited::RuleLimits;
 use crate::logs::LogSettings;
-use crate::patience::Patience;
 use crate::routing::routes::Routes;
 use crate::state::gtids::Tracking;
 use upstream::Configuration;
@@ -29,14 +26,8 @@ pub struct Snapshot {
     pub upstream: Arc<Configuration>,
     /// The `mysql-` variables.
     pub variables: Arc<MysqlVariables>,
-    /// How long sessions may take.
-    pub patience: Patience,
-    /// Whether servers are asked what the stored routines do that have run.
-    pub judge_routines: bool,
-    /// Whether they are asked what is behind the names of tables.
+    /// Whether servers are asked what is behind the names of tables.
     pub judge_tables: bool,
-    /// How long a drain lets sessions finish.
-    pub drain_timeout: Duration,
     /// Where statements go.
     pub routes: Arc<Routes>,
     /// What is logged.
@@ -45,8 +36,6 @@ pub struct Snapshot {
     pub limits: RuleLimits,
     /// Tables that are split over servers, if any are.
     pub shards: Option<Arc<Layout>>,
-    /// At how many servers a transaction may write.
-    pub shard_transactions: ShardTransactions,
     /// How reads see writes.
     pub causal: CausalSettings,
 }
@@ -97,23 +86,13 @@ impl Snapshot {
         let users = Configuration::users_of(config, before.map(|before| &*before.upstream));
         let upstream = Arc::new(Configuration::new(config, users));
         let variables = Arc::clone(&upstream.variables);
-        let patience = Patience {
-            idle: variables.wait_timeout,
-            idle_in_transaction: variables.max_transaction_idle_time,
-            transaction: variables.max_transaction_time,
-            statement: variables.default_query_timeout,
-        };
         Ok(Self {
             upstream,
             variables,
-            patience,
-            judge_routines: config.pointsman.judge_routines,
             judge_tables: config.pointsman.judge_tables,
-            drain_timeout: config.pointsman.drain_timeout,
             logs: LogSettings::new(config),
             limits: RuleLimits::new(&routes.rules, before.map(|before| &before.limits)),
             shards: config.shards.clone(),
-            shard_transactions: config.pointsman.shard_transactions,
             causal: CausalSettings::new(config),
             routes: Arc::new(routes),
         })

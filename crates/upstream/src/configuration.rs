@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
 use config::{Config, Endpoint, MonitorVariables, MysqlVariables, Server, ServerStatus};
 use pool::Policy;
@@ -22,8 +21,6 @@ pub struct Configuration {
     /// Servers that are sent a PROXY header.
     pub announced: Announced,
     pub(crate) initial: InitConnects,
-    /// How long at most a session that has waited for a connection comes before others who wait.
-    pub(crate) connection_turn: Duration,
     /// How many statements of sessions that wait for connections go out together over one, at most.
     pub statements_together: usize,
     policies: Policies,
@@ -53,7 +50,6 @@ impl Configuration {
             users,
             announced: Announced::new(config),
             initial: InitConnects::new(config),
-            connection_turn: config.pointsman.connection_turn,
             statements_together: config.pointsman.statements_together as usize,
             policies: Policies::new(config),
             unshared: config

@@ -163,7 +163,7 @@ impl Kept {
         (deadline, candidate): (Option<Instant>, Option<Candidate>),
     ) {
         let (wish, turn) = (asker.wish(), Rc::clone(&asker.identity.turn));
-        let has_turns = !worker.settings().connection_turn.is_zero();
+        let has_turns = !worker.settings().config().pointsman.connection_turn.is_zero();
         let rank = if has_turns { turn.served().min(since) } else { since };
         let waiting = Waiting { slot, other, wish, turn, since, rank, deadline, candidate };
         self.line.wait(asker.key(hostgroup), waiting);

@@ -162,7 +162,11 @@ impl Line {
             return None;
         }
         let next = others.remove(at)?;
-        next.turn.begin(now.saturating_sub(next.since), now, worker.settings().connection_turn);
+        next.turn.begin(
+            now.saturating_sub(next.since),
+            now,
+            worker.settings().config().pointsman.connection_turn,
+        );
         Some(next)
     }
 
@@ -194,7 +198,11 @@ impl Line {
                     continue;
                 };
                 let Some(Waiting { other, turn, since, .. }) = line.remove(at) else { break };
-                turn.begin(uptime.saturating_sub(since), uptime, worker.settings().connection_turn);
+                turn.begin(
+                    uptime.saturating_sub(since),
+                    uptime,
+                    worker.settings().config().pointsman.connection_turn,
+                );
                 other.leave();
                 room -= member.command.len();
                 members.push_back(member);

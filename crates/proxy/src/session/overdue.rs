@@ -25,7 +25,7 @@ impl Cx<'_> {
         poll_fn(|cx| {
             if !is_over && timer.as_mut().poll(cx).is_ready() {
                 is_over = true;
-                control.end_overdue(Instant::now(), worker.settings().patience.statement);
+                control.end_overdue(Instant::now(), worker.settings().variables.default_query_timeout);
             }
             relaying.as_mut().poll(cx)
         })

@@ -71,10 +71,13 @@ impl Worker {
     /// Ends sessions that take too long. Returns when there can be others at the earliest: to look
     /// at each of thousands that wait takes longer than all else that there is to do for them.
     fn sweep_sessions(&self, now: Instant) -> Instant {
-        let patience = self.settings().patience;
-        let controls = self.controls.borrow();
-        let ends = controls.iter().filter_map(|(_, control)| control.sweep(now, &patience));
-        ends.chain(patience.end(now)).fold(now + SESSIONS_LOOK, Instant::min)
+        let (settings, controls) = (self.settings(), self.controls.borrow());
+        let limits = &settings.variables;
+        let ends = controls.iter().filter_map(|(_, control)| control.sweep(now, limits));
+        let of_idle = limits.wait_timeout.min(limits.max_transaction_idle_time);
+        let shortest = of_idle.min(limits.max_transaction_time).min(limits.default_query_timeout);
+        // One of a session that begins now.
+        ends.chain(now.checked_add(shortest)).fold(now + SESSIONS_LOOK, Instant::min)
     }
 
     pub(crate) fn start_drain(self: &Rc<Self>, timeout: Duration) {

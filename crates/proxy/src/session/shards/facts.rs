@@ -238,5 +238,5 @@ pub(crate) fn source_of_branch(worker: &Worker, hostgroup: u32, session: usize) 
 
 /// Whether a transaction may write at one server only.
 pub(super) fn has_one_writer_per_transaction(worker: &Worker) -> bool {
-    worker.settings().shard_transactions == ShardTransactions::Single
+    worker.settings().config().pointsman.shard_transactions == ShardTransactions::Single
 }
