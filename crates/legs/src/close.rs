@@ -133,7 +133,7 @@ fn close_at_kept(backend: Option<&mut Backend>, serial: u64) -> bool {
     let mut cx = Context::from_waker(Waker::noop());
     let sent = link.sock_mut().poll_write(&mut cx, &packet);
     if !matches!(sent, Poll::Ready(Ok(n)) if n == packet.len()) {
-        link.set_version(0);
+        link.version = 0;
     }
     true
 }

@@ -146,7 +146,7 @@ pub(crate) async fn tell_error_again(entry: &BookEntry, leg: &mut Leg) -> Result
     leg.links.hide_last_result(&mut leg.state);
     let Some(backend) = leg.links.in_use.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };
     let link = backend.connection_mut();
-    link.set_own_warnings(false);
+    link.own_warnings = false;
     // An error that is told so ends no transaction.
     (leg.state.status, link.state_mut().status) = (status, status);
     link.state_mut().pins.note(Mark::begin(Pin::Warnings));
@@ -178,7 +178,7 @@ impl Links {
     fn release_diagnostics(&mut self) {
         if let Some(link) = self.connection_mut() {
             link.state_mut().pins.note(Mark::EndAll(Pin::Warnings));
-            link.set_own_warnings(true);
+            link.own_warnings = true;
         }
     }
 }

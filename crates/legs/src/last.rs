@@ -62,7 +62,7 @@ pub(crate) async fn bring_id(entry: &BookEntry, leg: &mut Leg, decided: &mut Dec
     leg.links.note_ran(&mut leg.state);
     leg.state.last.hide_changed();
     if let Some(link) = leg.links.connection_mut() {
-        link.set_last_id(Some(id));
+        link.last_id = Some(id);
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ impl Links {
     /// Takes note of what has run since the connection was taken.
     pub fn note_ran(&mut self, state: &mut SessionState) {
         match self.connection_mut() {
-            Some(link) if state.last.note_ran(link.serial()) => link.set_last_id(None),
+            Some(link) if state.last.note_ran(link.serial()) => link.last_id = None,
             Some(_) => {}
             None => state.last.ran = Ran::default(),
         }
@@ -47,10 +47,10 @@ impl Links {
     pub(crate) fn has_last_id(&self, state: &SessionState) -> bool {
         let Some(link) = self.connection() else { return false };
         match state.last.results.last_id() {
-            LastId::Is(id) => link.last_id() == Some(id),
-            at_server if at_server.is_at(link.serial()) => link.last_id().is_none(),
+            LastId::Is(id) => link.last_id == Some(id),
+            at_server if at_server.is_at(link.serial()) => link.last_id.is_none(),
             // It is another server that knows better, and is not going to say it.
-            LastId::AtServer { known, .. } => link.last_id() == Some(known) && !state.last.results.is_asked(),
+            LastId::AtServer { known, .. } => link.last_id == Some(known) && !state.last.results.is_asked(),
         }
     }
 

@@ -168,7 +168,7 @@ impl Links {
 
     /// Whether the server has warnings of what the proxy has said there.
     pub fn has_own_warnings(&self) -> bool {
-        self.connection().is_some_and(Connection::has_own_warnings)
+        self.connection().is_some_and(|link| link.own_warnings)
     }
 
     /// The server owes the client this reply to a command that is about to be sent; `stops` says

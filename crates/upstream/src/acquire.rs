@@ -115,7 +115,7 @@ pub(crate) async fn attempt(
             permit.note_made(begun_uptime, uptime);
             worker.counts.note(Counter::ServersCreated);
             link.count_for(worker, server);
-            link.set_version(version);
+            link.version = version;
             return Ok(Box::new(Lease::new(link, permit)));
         }
         Ok(Ok(Err(error))) if let Some(of_account) = how.has_too_many(&permit, &error) => {

@@ -41,8 +41,8 @@ pub struct Connection {
     /// Its place in the book of threads, while a session has it.
     thread: Option<Thread>,
     opened: Instant,
-    /// The version of the worker's configuration that it was opened under.
-    version: u64,
+    /// The version of the worker's configuration that it was opened under; 0 if that was not set.
+    pub version: u64,
     /// How often its server had changed what it takes over new connections when it was opened.
     packet_limit: u32,
     /// Counts of its server; `None` for the proxy's own connections, which are not counted.
@@ -54,6 +54,13 @@ pub struct Connection {
     resting: Cell<bool>,
     /// The list of idle connections in which it was last.
     list: ShelfHint,
+    /// What `LAST_INSERT_ID()` is there, if that is known.
+    pub last_id: Option<u64>,
+    /// Whether what the proxy has said there has left warnings, which are about no statement of a
+    /// client: at MariaDB they outlive statements without tables.
+    pub own_warnings: bool,
+    /// What its server gives sessions at their beginning.
+    pub defaults: Defaults,
     /// What it carries for the session that has it.
     state: LinkState,
     /// What is kept of what its server has said.
@@ -66,8 +73,6 @@ struct Known {
     /// What its server has said in its greeting, for another login.
     greeted: Option<Greeted>,
     statements: Statements,
-    /// What `LAST_INSERT_ID()` is there, if that is known.
-    last_id: Option<u64>,
     /// Its place among its user's connections.
     share: Option<Share>,
     /// A random number, by which it ends at another time than others that were opened with it.
@@ -78,13 +83,8 @@ struct Known {
     read_ahead: Parked,
     /// Commands in front of the next one, or that were sent and are not all answered.
     setup: Option<Box<Setup>>,
-    /// Whether what the proxy has said there has left warnings, which are about no statement of a
-    /// client.
-    own_warnings: bool,
     /// What is known of logins over it; nothing before it changes hands for the first time.
     login_state: Option<Box<LoginState>>,
-    /// What its server gives sessions at their beginning.
-    defaults: Defaults,
     /// The sessions that get it behind the one that has it.
     batch: Option<Box<Batch>>,
 }
@@ -107,7 +107,7 @@ impl Connection {
     pub(crate) fn new(sock: Sock, thread: Thread, greeted: Greeted) -> Self {
         let mut connection = Self::from(sock);
         (connection.thread_id, connection.thread) = (Some(thread.id()), Some(thread));
-        connection.known = Known { greeted: Some(greeted), last_id: Some(0), ..Known::default() };
+        (connection.known.greeted, connection.last_id) = (Some(greeted), Some(0));
         connection
     }
 
@@ -157,8 +157,8 @@ impl Connection {
     pub fn note_reset(&mut self) {
         self.known.statements.clear();
         self.state.places.clear();
-        self.known.last_id = Some(0);
-        self.known.defaults.note_reset();
+        self.last_id = Some(0);
+        self.defaults.note_reset();
     }
 
     /// It is one of its user's, which are counted.
@@ -191,40 +191,9 @@ impl Connection {
         &mut self.state
     }
 
-    /// What `LAST_INSERT_ID()` is there, if that is known.
-    pub fn last_id(&self) -> Option<u64> {
-        self.known.last_id
-    }
-
-    /// What `LAST_INSERT_ID()` is there from now on, if that is known.
-    pub fn set_last_id(&mut self, last_id: Option<u64>) {
-        self.known.last_id = last_id;
-    }
-
-    /// Whether what the proxy has said there has left warnings: at MariaDB they outlive statements
-    /// without tables.
-    pub fn has_own_warnings(&self) -> bool {
-        self.known.own_warnings
-    }
-
-    /// What the proxy has said there has left warnings, or they are gone.
-    pub fn set_own_warnings(&mut self, has: bool) {
-        self.known.own_warnings = has;
-    }
-
     /// When it was opened.
     pub const fn opened(&self) -> Instant {
         self.opened
-    }
-
-    /// What its server gives sessions at their beginning.
-    pub const fn defaults(&self) -> &Defaults {
-        &self.known.defaults
-    }
-
-    /// The same, to be changed.
-    pub const fn defaults_mut(&mut self) -> &mut Defaults {
-        &mut self.known.defaults
     }
 
     /// What is known of logins over it.
@@ -285,16 +254,6 @@ impl Connection {
     /// Time since it was opened.
     pub(crate) fn age(&self) -> Duration {
         self.opened.elapsed()
-    }
-
-    /// The version of the worker's configuration that it was opened under; 0 if that was not set.
-    pub(crate) const fn version(&self) -> u64 {
-        self.version
-    }
-
-    /// It was opened under this version of the worker's configuration.
-    pub const fn set_version(&mut self, version: u64) {
-        self.version = version;
     }
 
     /// The number of the time for which one session has it: no other connection of the worker has
@@ -366,6 +325,9 @@ impl From<Sock> for Connection {
             running: Cell::new(false),
             resting: Cell::new(false),
             list: ShelfHint::default(),
+            last_id: None,
+            own_warnings: false,
+            defaults: Defaults::default(),
             state: LinkState::default(),
             known: Known::default(),
         }

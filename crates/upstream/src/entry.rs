@@ -45,7 +45,7 @@ impl Entry {
     pub(crate) fn is_valid(&self, worker: &Worker) -> bool {
         let server = self.backend.server();
         let link = self.backend.connection();
-        link.version() == worker.version()
+        link.version == worker.version()
             && link.takes_packets_of(server.endpoint())
             && !server.is_off()
             && !server.is_late()
@@ -54,7 +54,7 @@ impl Entry {
     /// Whether its server has more connections than it may have by now. Only another configuration
     /// brings that about.
     pub(crate) fn is_surplus(&self, worker: &Worker) -> bool {
-        self.backend.connection().version() != worker.version() && self.backend.server().has_surplus()
+        self.backend.connection().version != worker.version() && self.backend.server().has_surplus()
     }
 
     pub(crate) fn row(&self, now: Instant) -> FreeConnection {

@@ -75,7 +75,7 @@ pub(crate) async fn initialise(
         link.state_mut().status = status;
     }
     if replies.iter().any(Reply::has_key) {
-        link.set_last_id(None);
+        link.last_id = None;
     }
     Ok(())
 }

@@ -95,7 +95,7 @@ pub async fn internal_query(
     exchange(worker, link, &packets, &mut replies).await?;
     debug_assert_eq!(replies.len(), commands.len(), "each has a reply");
     if replies.iter().any(Reply::warns) {
-        link.set_own_warnings(true);
+        link.own_warnings = true;
     }
     Ok(replies)
 }
@@ -123,7 +123,7 @@ pub async fn ask_in_front(
     exchange(worker, link, &packets, &mut replies).await?;
     let reply = replies.pop().ok_or("its answer makes no sense")?;
     if reply.warns() {
-        link.set_own_warnings(true);
+        link.own_warnings = true;
     }
     Ok(reply)
 }
@@ -159,7 +159,7 @@ pub async fn drain_reply(worker: &Worker, link: &mut Connection) -> Option<Statu
     })
     .await?;
     // No session asks about the warnings, and none is to find them.
-    link.set_own_warnings(true);
+    link.own_warnings = true;
     let status = outcome.status().unwrap_or(StatusFlags::AUTOCOMMIT);
     if status.contains(StatusFlags::METADATA_CHANGED) {
         // The server tells it once, and no session has read it.

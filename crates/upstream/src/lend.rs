@@ -155,7 +155,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
                 return Lent::Useless;
             }
             Purpose::LastId => {
-                link.set_last_id(reply.number());
+                link.last_id = reply.number();
                 tell_last_id(&left, reply);
             }
             Purpose::Reset => link.note_reset(),
@@ -168,7 +168,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
             _ => worker.accepted.note(server, asker.user(), payload),
         }
         if *purpose == Purpose::Initial && reply.has_key() {
-            link.set_last_id(None);
+            link.last_id = None;
         }
         if let Some(status) = reply.outcome.status() {
             link.state_mut().status = status;
@@ -261,7 +261,7 @@ fn say_ahead(
         let max = worker.settings().variables.max_stmts_per_connection;
         closings = link.statements_mut().change_hands(max);
         if has(Purpose::LastId) {
-            link.set_last_id(None);
+            link.last_id = None;
         }
     }
     link.set_setup(Setup::new(closings, plan, asker.pool_key.capabilities(), left.asking));

@@ -45,7 +45,7 @@ impl Leg {
 async fn learn_defaults(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
     let now = entry.worker.now();
     let Some(link) = leg.links.connection_mut() else { return Ok(()) };
-    if link.defaults().keep_answers(now).is_some() {
+    if link.defaults.keep_answers(now).is_some() {
         return Ok(());
     }
     let text = Defaults::question(link.is_mariadb());
@@ -54,7 +54,7 @@ async fn learn_defaults(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> 
     leg.links.note_ran(&mut leg.state);
     note_errors(&replies, leg.links.connection_mut());
     if let (Some(reply), Some(link)) = (replies.first(), leg.links.connection_mut()) {
-        link.defaults_mut().note(reply.only_row(), now);
+        link.defaults.note(reply.only_row(), now);
     }
     Ok(())
 }
@@ -67,7 +67,7 @@ pub async fn learn_tables(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending
     all.retain(|table| !is_learnt(&entry.worker, &leg.state, hostgroup, table));
     let mut asked = 0;
     let now = entry.worker.now();
-    let knows = |link: &mut Connection| link.defaults().keep_answers(now).is_some();
+    let knows = |link: &mut Connection| link.defaults.keep_answers(now).is_some();
     if !all.is_empty() || !leg.links.connection_mut().is_none_or(knows) {
         leg.links.note_ran(&mut leg.state);
         ask_rows(entry, leg).await?;
@@ -179,7 +179,7 @@ pub fn sight_of(worker: &Worker, account: Key, hostgroup: u32) -> Sight {
 /// What the connection's server would tell of these errors is not about the client's statements.
 fn note_errors(replies: &[Reply], link: Option<&mut Connection>) {
     if let Some(link) = link.filter(|_| replies.iter().any(|reply| reply.error().is_some())) {
-        link.set_own_warnings(true);
+        link.own_warnings = true;
     }
 }
 

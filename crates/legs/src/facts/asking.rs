@@ -127,7 +127,7 @@ pub async fn forget_warnings(entry: &BookEntry, leg: &mut Leg) -> Result<(), End
     let read = (packet_of(&leg.state, b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
     ask_besides(entry, leg, &[read]).await?;
     if let Some(link) = leg.links.connection_mut() {
-        link.set_own_warnings(false);
+        link.own_warnings = false;
     }
     leg.links.hide_last_result(&mut leg.state);
     Ok(())

@@ -62,7 +62,7 @@ pub(crate) fn make_one_idle(
             part(backend);
             return was_lent(&entry.control, state, hostgroup);
         }
-        backend.connection_mut().set_version(0);
+        backend.connection_mut().version = 0;
     }
     if !links.make_idle(&entry.worker.upstream, state.identity.peer, state, backend) {
         was_lent(&entry.control, state, hostgroup);

@@ -66,7 +66,7 @@ pub(super) fn say_alone(entry: &BookEntry, io: &mut Io, leg: &mut Leg, command: 
     if let Some(link) = leg.links.connection_mut() {
         link.state_mut().pins.note(Mark::EndAll(Pin::Warnings));
         // At MariaDB warnings outlive statements without tables; these belong to no session.
-        link.set_own_warnings(true);
+        link.own_warnings = true;
     }
     if leg.links.is_promised() {
         make_idle(entry, io, leg);

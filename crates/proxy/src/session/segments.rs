@@ -45,7 +45,7 @@ fn judge_defaults(entry: &BookEntry, backend: &Backend, taps: &mut Taps) {
     if !entry.worker.settings().judge_tables {
         return;
     }
-    let refusal = match backend.connection().defaults().keep_answers(entry.worker.now()) {
+    let refusal = match backend.connection().defaults.keep_answers(entry.worker.now()) {
         Some(true) => return,
         Some(false) => NotStored::Defaults,
         None => {
@@ -473,7 +473,6 @@ pub(super) fn settle(
     let Some(link) = link else {
         return state.settle(proposed, outcome, (&mut LinkState::default(), RanAt::default()));
     };
-    let place =
-        RanAt { dialect: link.dialect(), has_own_warnings: link.has_own_warnings(), warned: link.warned() };
+    let place = RanAt { dialect: link.dialect(), has_own_warnings: link.own_warnings, warned: link.warned() };
     state.settle(proposed, outcome, (link.state_mut(), place))
 }

@@ -93,7 +93,7 @@ impl Connection {
     /// Reads the replies to setup commands that `input` begins with, and returns how many bytes
     /// they are. At the end of the last one also the connection's status, if they have told it.
     pub fn read_setup(&mut self, input: &[u8]) -> Result<(usize, Option<StatusFlags>), Refused> {
-        let Known { setup: Some(setup), pipeline, own_warnings, last_id, .. } = &mut self.known else {
+        let Known { setup: Some(setup), pipeline, .. } = &mut self.known else {
             return Ok((0, None));
         };
         if !setup.is_sent() {
@@ -109,8 +109,8 @@ impl Connection {
             setup.read(purpose, segment.bytes, segment.event)?;
         }
         let status = setup.status();
-        *own_warnings |= setup.warns();
-        *last_id = setup.last_id(*last_id);
+        self.own_warnings |= setup.warns();
+        self.last_id = setup.last_id(self.last_id);
         self.known.setup = None;
         Ok((input.len() - rest.len(), status))
     }

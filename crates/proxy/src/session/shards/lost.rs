@@ -92,7 +92,7 @@ pub(super) async fn was_rolled_back(entry: &BookEntry, leg: &mut Leg) -> Result<
     let ping = (vec![Kind::Ping as u8], Answer::Single);
     let replies = ask_besides(entry, leg, &[ping]).await?;
     if let Some(link) = leg.links.connection_mut() {
-        link.set_own_warnings(has_own_warnings);
+        link.own_warnings = has_own_warnings;
     }
     if let Some(reply) = replies.first() {
         settle(&mut leg.state, &mut leg.flight, reply.outcome, leg.links.connection_mut());
