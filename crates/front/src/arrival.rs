@@ -6,7 +6,6 @@ use std::net::TcpStream;
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use config::Listener;
 use pool::Share;
@@ -37,27 +36,7 @@ pub struct Guest {
 
 /// The places that a client takes: among `mysql-max_connections`, and among `max_connections` of
 /// its listener if that has a limit.
-pub type Slots = (Share, Option<Slot>);
-
-/// A place among the clients of a listener, given back on drop.
-#[derive(Debug)]
-pub struct Slot(Arc<AtomicU32>);
-
-impl Slot {
-    /// A place among `max` counted by `taken`, if there is one left.
-    pub(crate) fn take(taken: &Arc<AtomicU32>, max: u32) -> Option<Self> {
-        taken
-            .try_update(Ordering::AcqRel, Ordering::Acquire, |taken| (taken < max).then_some(taken + 1))
-            .is_ok()
-            .then(|| Self(Arc::clone(taken)))
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
-}
+pub type Slots = (Share, Option<Share>);
 
 /// A connected socket that is registered nowhere yet.
 #[derive(Debug)]

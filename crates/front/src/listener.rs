@@ -9,16 +9,16 @@ use std::net::SocketAddr;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 
 use config::{Address, Listener};
 use net::tune;
+use pool::Quota;
 use socket2::{Domain, SockRef, Socket, Type};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::time::{Instant, sleep};
 use wire::proxy_header::Addresses;
 
-use crate::arrival::{Arrival, Guest, Slot, Stream};
+use crate::arrival::{Arrival, Guest, Stream};
 use crate::audit;
 use crate::limits::{ACCEPT_PAUSE, LISTEN_BACKLOG, QUEUE_LOOK};
 use crate::queueing;
@@ -44,7 +44,7 @@ pub trait ClientInbox: Send + Sync + 'static {
 pub struct Bound {
     socket: ListenSocket,
     config: Arc<Listener>,
-    clients: Arc<AtomicU32>,
+    clients: Arc<Quota>,
 }
 
 /// A listening socket, registered with the runtime that accepts from it.
@@ -66,8 +66,8 @@ impl Drop for RemoveOnDrop {
 
 impl Bound {
     /// Binds the listener's address, which processes that do the same may have as well if `beside`.
-    /// Its clients are counted in `clients`.
-    pub(crate) fn new(config: &Listener, clients: &Arc<AtomicU32>, beside: bool) -> io::Result<Self> {
+    /// Its clients have their places in `clients`.
+    pub(crate) fn new(config: &Listener, clients: &Arc<Quota>, beside: bool) -> io::Result<Self> {
         let socket = match &config.address {
             Address::Tcp(address) => ListenSocket::Tcp(bind_tcp(*address, beside)?),
             Address::Name { host, port } => {
@@ -89,8 +89,8 @@ impl Bound {
         Listener::clone(&self.config)
     }
 
-    /// Where its clients are counted.
-    pub(crate) const fn clients(&self) -> &Arc<AtomicU32> {
+    /// Where its clients have their places.
+    pub(crate) const fn clients(&self) -> &Arc<Quota> {
         &self.clients
     }
 
@@ -164,7 +164,7 @@ impl ListenSocket {
 fn hand_over(
     stream: Stream,
     peer: Peer,
-    (config, clients): (&Arc<Listener>, &Arc<AtomicU32>),
+    (config, clients): (&Arc<Listener>, &Arc<Quota>),
     shared: &Arc<Shared>,
     workers: &Arc<[impl ClientInbox]>,
 ) {
@@ -176,9 +176,7 @@ fn hand_over(
         shared.not_accepted.note(&config.address, &error.logged());
         return refuse_all(shared, &stream, &peer, &error);
     }
-    // 0: there is no limit.
-    let limit = Some(config.max_connections).filter(|max| *max > 0);
-    let Ok(slot) = limit.map(|max| Slot::take(clients, max).ok_or(max)).transpose() else {
+    let Some(slot) = clients.take() else {
         return refuse_all(
             shared,
             &stream,
@@ -188,7 +186,7 @@ fn hand_over(
     };
     let listener = Arc::clone(config);
     if let Some(all) = shared.admit() {
-        let guest = Guest { peer, listener, slots: (all, slot) };
+        let guest = Guest { peer, listener, slots: (all, Some(slot)) };
         return send(Arrival { stream, guest: Box::new(guest) }, workers);
     }
     let variables = &shared.upstream.configuration().variables;
@@ -213,7 +211,7 @@ fn hand_over(
         };
         match turn {
             Ok(all) => {
-                let guest = Guest { peer, listener, slots: (all, slot) };
+                let guest = Guest { peer, listener, slots: (all, Some(slot)) };
                 send(Arrival { stream, guest: Box::new(guest) }, &workers);
             }
             Err(why) => {

@@ -1,10 +1,10 @@
 //! All listeners of a proxy, which can be closed and opened while it runs.
 
 use std::io;
-use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use config::{Address, Listener, Protocol};
+use pool::Quota;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -24,9 +24,9 @@ pub struct ListenError {
 /// Where the proxy listens.
 #[derive(Debug)]
 pub struct Listeners {
-    /// With the ports that the kernel chose where the configuration says 0, and the numbers of
+    /// With the ports that the kernel chose where the configuration says 0, and the places of
     /// their clients.
-    configs: Vec<(Listener, Arc<AtomicU32>)>,
+    configs: Vec<(Listener, Arc<Quota>)>,
     /// Whether other processes may listen there as well.
     beside: bool,
     /// The tasks that accept clients; `None` while no client may connect.
@@ -36,11 +36,13 @@ pub struct Listeners {
 /// Binds all addresses, or none; `beside`: other processes may listen there as well. To be called
 /// within the runtime that shall accept.
 pub fn bind(configs: &[Listener], beside: bool) -> Result<Vec<Bound>, ListenError> {
-    configs.iter().map(|config| bind_one(config, &Arc::default(), beside)).collect()
+    // 0: there is no limit.
+    let places = |max: u32| Quota::new(if max == 0 { u32::MAX } else { max });
+    configs.iter().map(|config| bind_one(config, &places(config.max_connections), beside)).collect()
 }
 
-/// Binds an address; clients are counted in `clients`.
-fn bind_one(config: &Listener, clients: &Arc<AtomicU32>, beside: bool) -> Result<Bound, ListenError> {
+/// Binds an address; clients have their places in `clients`.
+fn bind_one(config: &Listener, clients: &Arc<Quota>, beside: bool) -> Result<Bound, ListenError> {
     let failed = |source| ListenError { address: config.address.clone(), source };
     Bound::new(config, clients, beside).map_err(failed)
 }
