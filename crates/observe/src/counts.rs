@@ -50,15 +50,6 @@ pub struct ServerTally {
     pub flow: Rc<Flow>,
 }
 
-/// Copies of statements that run, and that wait.
-#[derive(Debug, Default)]
-pub struct Copies {
-    /// Those that run.
-    pub running: Cell<u32>,
-    /// Those that wait.
-    pub waiting: Cell<u32>,
-}
-
 /// Everything that one worker counts.
 #[derive(Debug)]
 pub struct Counts {
@@ -75,8 +66,6 @@ pub struct Counts {
     pub cache: RefCell<cache::stats::Stats>,
     /// What looks like injected SQL.
     pub fingerprints: Fingerprints,
-    /// Mirrored statements.
-    pub copies: Copies,
     /// All clients.
     pub clients: Rc<Flow>,
     /// By the pool's id of the server.
@@ -103,7 +92,6 @@ impl Counts {
             errors: RefCell::default(),
             cache: RefCell::default(),
             fingerprints: Fingerprints::default(),
-            copies: Copies::default(),
             clients: Rc::default(),
             servers: RefCell::default(),
             before: Flow::default(),

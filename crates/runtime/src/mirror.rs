@@ -10,7 +10,7 @@
 mod copy;
 pub mod submit;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -24,11 +24,20 @@ use session::identity::Identity;
 /// The copies of one worker.
 #[derive(Debug, Default)]
 pub struct Mirrors {
+    /// Copies that run.
+    running: Cell<u32>,
     waiting: RefCell<Waiting>,
     /// Bounds what is logged of copies that fail.
     failures: LogLimit,
     /// Bounds what is logged of differences.
     pub differences: LogLimit,
+}
+
+impl Mirrors {
+    /// How many copies run, and how many wait.
+    pub fn copies(&self) -> [u64; 2] {
+        [self.running.get().into(), self.waiting.borrow().copies.len() as u64]
+    }
 }
 
 /// Copies that wait for one of those that run to end.

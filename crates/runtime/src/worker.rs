@@ -137,6 +137,7 @@ impl Worker {
         let (busy, transactions) = (count(Control::is_busy), count(Control::is_in_transaction));
         let mut report = Report::new(&self.counts, busy, transactions);
         report.given_up = self.routing.borrow().hits().exhausted();
+        report.copies = self.mirrors.copies();
         report
     }
 

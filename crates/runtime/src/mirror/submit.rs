@@ -15,17 +15,16 @@ pub fn submit(worker: &Rc<Worker>, copy: Copy) {
     let variables = &settings.variables;
     // Each worker has its share: nothing is counted in common for a statement.
     let share = |all: u32| all.div_ceil(variables.threads.max(1).into());
-    let counts = &worker.counts.copies;
-    if counts.running.get() < share(variables.mirror_max_concurrency) {
+    if worker.mirrors.running.get() < share(variables.mirror_max_concurrency) {
         tokio::task::spawn_local(run(Running::begin(worker), copy));
         return;
     }
     let mut waiting = worker.mirrors.waiting.borrow_mut();
     let bytes = waiting.bytes.saturating_add(copy.text.len());
-    if counts.waiting.get() < share(variables.mirror_max_queue_length) && bytes <= COPIES_WAITING_BYTES_MAX {
+    let has_room = waiting.copies.len() < share(variables.mirror_max_queue_length) as usize;
+    if has_room && bytes <= COPIES_WAITING_BYTES_MAX {
         waiting.bytes = bytes;
         waiting.copies.push_back(copy);
-        counts.waiting.set(counts.waiting.get() + 1);
     } else {
         worker.counts.note(Counter::CopiesDropped);
     }
@@ -47,16 +46,14 @@ async fn run(running: Running, first: Copy) {
         {
             tracing::warn!(why, hidden, "a mirrored statement has failed");
         }
-        next = worker.mirrors.waiting.borrow_mut().pop(worker);
+        next = worker.mirrors.waiting.borrow_mut().pop();
     }
 }
 
 impl Waiting {
-    fn pop(&mut self, worker: &Worker) -> Option<Copy> {
+    fn pop(&mut self) -> Option<Copy> {
         let copy = self.copies.pop_front()?;
         self.bytes -= copy.text.len();
-        let waiting = &worker.counts.copies.waiting;
-        waiting.set(waiting.get().saturating_sub(1));
         Some(copy)
     }
 }
@@ -66,7 +63,7 @@ struct Running(Rc<Worker>);
 
 impl Running {
     fn begin(worker: &Rc<Worker>) -> Self {
-        let running = &worker.counts.copies.running;
+        let running = &worker.mirrors.running;
         running.set(running.get() + 1);
         Self(Rc::clone(worker))
     }
@@ -74,7 +71,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let running = &self.0.counts.copies.running;
+        let running = &self.0.mirrors.running;
         running.set(running.get() - 1);
     }
 }
