@@ -12,15 +12,15 @@ use session::users::User;
 use tokio::time::{Instant, sleep_until};
 
 use crate::Worker;
-use crate::acquire::{Attempt, Found, attempt};
+use crate::acquire::{Attempt, Blame, Found, attempt, note_failure, while_of_use};
 use crate::choosing::candidates;
 use crate::entry::Entry;
-use crate::failures::{AcquireError, Failed, Failures, NoPermit, Why};
+use crate::failures::{ACCOUNT_FULL, AcquireError, Failed, Failures, NoPermit, Why, no_answer};
 use crate::idle_state::Asker;
+use crate::lend::{Lent, lend, lend_at_once};
 use crate::limits::LENT_MAX;
 use crate::place::{InLine, Place, take, wait};
 use crate::share::{Among, UserFull, among};
-use crate::spare::{Spare, lend_spare};
 use crate::whom::{Full, Whom};
 use crate::{Connection, OpenError, Target};
 
@@ -138,19 +138,40 @@ impl<'a> Search<'a> {
 
     /// Makes a connection fit that another session had; nothing if that is not possible.
     async fn lend(&mut self, entry: Box<Entry>) -> Result<Option<Found>, AcquireError> {
-        let asker = self.asker();
+        let (worker, asker) = (self.worker, self.asker());
         self.lent += 1;
         let Some(asker) = asker else {
             // Sessions share no connections any more.
-            self.worker.kept.put_back(self.worker, entry);
+            worker.kept.put_back(worker, entry);
             return Ok(None);
         };
-        match lend_spare(self.worker, entry, asker, self.deadline).await? {
-            Spare::Lent(found) => return Ok(Some(found)),
+        let server = Arc::clone(entry.backend.server());
+        let limit = worker.settings().variables.connect_timeout_server;
+        let lent = match lend_at_once(worker, entry, asker) {
+            Ok(lent) => Ok(lent),
+            // Boxed: most need no answer, and all that wait for a connection carry this.
+            Err(entry) => {
+                let lending = lend(worker, entry, asker, self.deadline);
+                Box::pin(while_of_use(worker, &server, lending)).await
+            }
+        };
+        let why = match lent {
+            Ok(Lent::Ready(backend)) => return Ok(Some(Found { backend, is_lent: true })),
             // The next place is not there.
-            Spare::Useless => {}
-            Spare::Failed(failed) => failed.weigh(self.full, &mut self.failures)?,
-        }
+            Ok(Lent::Useless) | Err(_) => return Ok(None),
+            // At a change of user servers count the connection twice. It has ended with that, and
+            // there is room for another one.
+            Ok(Lent::NotAdmitted(OpenError::Refused { code, .. })) if ACCOUNT_FULL.contains(&code) => {
+                return Ok(None);
+            }
+            Ok(Lent::Refused(payload)) => return Err(AcquireError::Server(payload)),
+            Ok(Lent::NotAdmitted(error)) => Why::Said(error),
+            Ok(Lent::Late) => {
+                note_failure(worker, &server, Some(Blame::Silence), &no_answer(limit));
+                Why::Late(limit)
+            }
+        };
+        Failed { target: server.endpoint().clone(), why }.weigh(self.full, &mut self.failures)?;
         Ok(None)
     }
 
