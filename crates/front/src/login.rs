@@ -161,7 +161,7 @@ async fn let_in(
     let packet =
         packet::Login::decode(payload, hello.offered).map_err(|error| dialogue.refuse_bytes(&error))?;
     dialogue.capabilities = packet.capabilities;
-    let (id, peer, tls) = (hello.connection_id, dialogue.peer, dialogue.exchange.is_encrypted());
+    let (id, peer, tls) = (hello.connection_id, dialogue.peer, dialogue.exchange.sock.is_encrypted());
     let (user, schema) = (packet.username, packet.schema.unwrap_or_default());
     let entered = Box::pin(enter(worker, dialogue, hello, packet)).await;
     if let Err(ending) = &entered {
@@ -201,7 +201,7 @@ async fn enter(
         max_packet: packet.max_packet,
         attributes: None,
         tier: Tier::Client,
-        tls: dialogue.exchange.tls_names().map(Box::new),
+        tls: dialogue.exchange.sock.tls_names().map(Box::new),
         nonce: hello.nonce,
         account,
         place: None,

@@ -72,7 +72,7 @@ impl Dialogue<'_> {
         if user.is_decoy() {
             return Err(self.deny(&claim, Reason::UnknownUser));
         }
-        if user.has(Options::USE_SSL) && !self.exchange.is_encrypted() {
+        if user.has(Options::USE_SSL) && !self.exchange.sock.is_encrypted() {
             // The same words as for a wrong password, which is not to be tried out this way either.
             return Err(self.deny(&claim, Reason::NoTls));
         }

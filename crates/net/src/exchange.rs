@@ -17,8 +17,10 @@ use crate::sock::{Input, Sock, garbled};
 /// A conversation in messages.
 #[derive(Debug)]
 pub struct Exchange<'a> {
-    net: &'a Local,
-    sock: &'a mut Sock,
+    /// What the sockets of its worker share.
+    pub net: &'a Local,
+    /// The socket. What is read there directly passes by messages.
+    pub sock: &'a mut Sock,
     messages: MessageReader,
 }
 
@@ -95,24 +97,9 @@ impl<'a> Exchange<'a> {
         self.sock.start_tls(self.net, role, before.into_unread()).await
     }
 
-    /// Sends what tells the peer why there is no TLS.
-    pub async fn send_alert(&mut self, alert: &[u8]) -> io::Result<()> {
-        self.sock.write_all(alert).await
-    }
-
-    /// OpenSSL's names of the cipher suite and of the version of TLS; none without TLS.
-    pub fn tls_names(&self) -> Option<(&'static str, &'static str)> {
-        self.sock.tls_names()
-    }
-
     /// The sequence id of the next packet, of either side.
     pub fn next_seq(&self) -> u8 {
         self.messages.next_seq()
-    }
-
-    /// What the sockets of its worker share.
-    pub const fn net(&self) -> &'a Local {
-        self.net
     }
 
     /// Who else can read what is sent.
@@ -122,11 +109,6 @@ impl<'a> Exchange<'a> {
             (false, true) => Transport::Local,
             (false, false) => Transport::Plain,
         }
-    }
-
-    /// Whether there is TLS.
-    pub const fn is_encrypted(&self) -> bool {
-        self.sock.is_encrypted()
     }
 
     /// The URIs in the certificate that the peer has shown, and that was verified; none if there

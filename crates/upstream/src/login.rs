@@ -226,7 +226,7 @@ async fn converse(
                     let payload = login.derive();
                     (login, payload)
                 };
-                let derived = exchange.net().off_thread(derive).await;
+                let derived = exchange.net.off_thread(derive).await;
                 let (back, payload) = derived.map_err(|error| OpenError::Login(error.to_string()))?;
                 login = back;
                 exchange.send(&payload).await?;
@@ -264,7 +264,7 @@ async fn start_tls(
         Err(error) => {
             if let HandshakeError::Failed { alert, .. } = &error {
                 // Only a courtesy.
-                let _ = exchange.send_alert(alert).await;
+                let _ = exchange.sock.write_all(alert).await;
             }
             Err(OpenError::Login(error.to_string()))
         }
