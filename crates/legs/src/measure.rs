@@ -143,7 +143,7 @@ pub(crate) fn note_at_server(worker: &Worker, kind: Kind) {
 
 /// Whether statements are logged or traced, or some of them.
 pub fn logs(worker: &Worker) -> bool {
-    worker.settings().logs.is_any()
+    worker.settings().logs.is_any
 }
 
 impl SessionState {

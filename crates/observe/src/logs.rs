@@ -30,11 +30,11 @@ pub struct LogSettings {
     /// Which statements are logged.
     pub policy: Policy,
     /// Which are traced; nothing if there is no collector.
-    traces: Option<Traces>,
-    /// Whether any are logged or traced.
-    is_any: bool,
+    pub traces: Option<Traces>,
+    /// Whether any are logged or traced: if not, nothing needs to be asked.
+    pub is_any: bool,
     /// Bytes of a statement that records keep.
-    text_max: usize,
+    pub text_max: usize,
     /// Records that are kept in memory, and bytes of a statement that these keep.
     recent: (usize, usize),
     files: Settings,
@@ -79,16 +79,6 @@ impl LogSettings {
         Self { policy, traces, is_any, text_max, recent, files, audit }
     }
 
-    /// Whether any statements are logged or traced: if not, nothing needs to be asked.
-    pub const fn is_any(&self) -> bool {
-        self.is_any
-    }
-
-    /// Which statements are traced; nothing if there is no collector.
-    pub const fn traces(&self) -> Option<&Traces> {
-        self.traces.as_ref()
-    }
-
     /// Whether clients that come and go are logged.
     pub const fn audits(&self) -> bool {
         self.audit.audit.is_some()
@@ -102,11 +92,6 @@ impl LogSettings {
     /// Whether records for these logs go to a file.
     pub const fn writes(&self, logs: Logs) -> bool {
         logs.slow || self.files.events.is_some()
-    }
-
-    /// Bytes of a statement that records keep.
-    pub const fn text_max(&self) -> usize {
-        self.text_max
     }
 
     /// Bytes of a running statement that are kept: as many as lists of sessions show, or as logs

@@ -100,7 +100,7 @@ pub fn note_time(worker: &Worker, control: &Control, ended: Ended) -> Option<Mea
             counts.note(Counter::SlowQueries);
         }
     }
-    if settings.logs.is_any() {
+    if settings.logs.is_any {
         let is_hit = matches!(ended, Ended::FromCache { .. });
         record::note(worker, control, &Over { measured, took, at: now, is_hit, outcome, own_error });
     }

@@ -21,7 +21,7 @@ use observe::running::Measured;
 /// there is a log or a collector, for commands without a statement as well.
 pub fn note(worker: &Worker, control: &Control, over: &Over) {
     let settings = worker.settings();
-    if let Some(traces) = settings.logs.traces() {
+    if let Some(traces) = &settings.logs.traces {
         let traced = control.running.take_traced();
         if is_question(over.measured.kind) {
             spans::note(worker, control, over, traces, &traced);
@@ -37,7 +37,7 @@ pub fn note(worker: &Worker, control: &Control, over: &Over) {
         return;
     }
     let (of_logs, written) = (&worker.shared.logs, settings.logs.writes(logs));
-    let record = record(control, over, logs, settings.logs.text_max());
+    let record = record(control, over, logs, settings.logs.text_max);
     if let Some(text_max) = settings.logs.recent_text_max().filter(|_| logs.events) {
         let text = record.text.get(..text_max).unwrap_or(&record.text).into();
         of_logs.recent.push(Box::new(Record { text, ..(*record).clone() }));

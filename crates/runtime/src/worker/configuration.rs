@@ -68,7 +68,7 @@ impl Worker {
         let settings = self.settings();
         self.front.configure(&settings.routes.pairs, settings.tracking());
         self.has_shards.set(settings.shards.is_some());
-        let is_tracing = settings.logs.traces().is_some();
+        let is_tracing = settings.logs.traces.is_some();
         if self.is_tracing.replace(is_tracing) != is_tracing {
             // Notes of statements that were over in between would belong to later ones.
             for (_, control) in self.controls.borrow().iter() {
