@@ -15,12 +15,14 @@ use wire::StatusFlags;
 use wire::frame::HEADER_LEN;
 
 use crate::Worker;
+use crate::acquire::{Found, note_got};
 use crate::entry::Entry;
 use crate::failures::is_about_schema;
 use crate::idle_state::{Asker, Left};
 use crate::last_id::tell_last_id;
 use crate::login::log_in_again;
 use crate::login_state::{Behind, Unfit};
+use crate::place::Place;
 use crate::plan::{Way, plan, questions};
 use crate::purpose::{Ahead, Purpose};
 use crate::quit::part;
@@ -81,6 +83,24 @@ pub(crate) fn lend_at_once(
     say_ahead(worker, &mut backend, left, asker, plan);
     backend.connection_mut().state_mut().status = asker.status;
     Ok(ready(worker, backend, asker))
+}
+
+/// Gives `asker` an idle connection, if it is as the session needs it. If more has to be done
+/// first, or it is of no use, the place comes back.
+pub fn take_at_once(
+    worker: &Worker,
+    hostgroup: u32,
+    entry: Box<Entry>,
+    asker: &Asker<'_>,
+) -> Result<Found, Place> {
+    match lend_at_once(worker, entry, asker) {
+        Ok(Lent::Ready(backend)) => {
+            note_got(worker, hostgroup, Some(asker));
+            Ok(Found { backend, is_lent: true })
+        }
+        Ok(_) => Err(Place::Useless),
+        Err(entry) => Err(Place::Spare(entry)),
+    }
 }
 
 /// Makes `entry` a connection of `asker`, before `deadline`.
