@@ -24,7 +24,6 @@ mod events;
 pub mod fuzzing;
 mod header;
 mod kind;
-mod packets;
 mod payload;
 mod reader;
 pub mod request;

@@ -1,12 +1,12 @@
 //! The stream that a server sends behind `COM_BINLOG_DUMP` or `COM_BINLOG_DUMP_GTID`.
 
 use wire::codec::Reader as Fields;
+use wire::frame::Pieces;
 
 use crate::checksum::Checksum;
 use crate::error::Broken;
 use crate::event::{Event, Logged};
 use crate::events::Events;
-use crate::packets::{Packets, Piece};
 
 /// The first byte of a packet with an event.
 const EVENT: u8 = 0x00;
@@ -28,7 +28,9 @@ const ERROR_MAX: usize = 1024;
 /// After an error the reader is of no further use.
 #[derive(Debug)]
 pub struct Reader {
-    packets: Packets,
+    pieces: Pieces,
+    /// The sequence id of the next packet.
+    seq: u8,
     message: Message,
     events: Events,
 }
@@ -50,22 +52,28 @@ impl Reader {
     /// A stream whose first packet has sequence id 1, as a reply has. `checksum` is what the
     /// session has agreed on with `@master_binlog_checksum`: the events in front of the first
     /// format description have it.
-    pub const fn new(checksum: Checksum) -> Self {
-        Self { packets: Packets::new(1), message: Message::First, events: Events::new(checksum) }
+    pub fn new(checksum: Checksum) -> Self {
+        Self { pieces: Pieces::default(), seq: 1, message: Message::First, events: Events::new(checksum) }
     }
 
     /// Whether the stream is between two events.
     pub const fn is_between(&self) -> bool {
-        matches!(self.message, Message::First) && self.packets.is_between()
+        matches!(self.message, Message::First) && self.pieces.is_between()
     }
 
     /// Goes on with the bytes that follow the ones of the last call. Events that end there go to
     /// `out`, in their order.
     pub fn feed(&mut self, mut input: &[u8], mut out: impl FnMut(Logged<'_>)) -> Result<(), Broken> {
-        while let Some(piece) = self.packets.next(&mut input)? {
-            match piece {
-                Piece::Bytes(bytes) => self.take(bytes, &mut out)?,
-                Piece::End => self.end(&mut out)?,
+        while let Some(piece) = self.pieces.take(&mut input) {
+            if piece.at == 0 {
+                if piece.header.seq != self.seq {
+                    return Err(Broken::OutOfOrder { expected: self.seq, got: piece.header.seq });
+                }
+                self.seq = self.seq.wrapping_add(1);
+            }
+            self.take(piece.bytes, &mut out)?;
+            if piece.ends_message() {
+                self.end(&mut out)?;
             }
         }
         Ok(())
@@ -122,5 +130,20 @@ impl Reader {
         };
         out(Logged { next_position: 0, event });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_packet_is_noticed() {
+        let bytes = [3, 0, 0, 1, 0xff, 7, 0, 1, 0, 0, 3, 0];
+        for cut in 1..bytes.len() {
+            let mut reader = Reader::new(Checksum::Crc32);
+            let fed = bytes.chunks(cut).try_for_each(|part| reader.feed(part, |_| ()));
+            assert!(matches!(fed, Err(Broken::OutOfOrder { expected: 2, got: 3 })), "{fed:?}");
+        }
     }
 }

@@ -74,7 +74,7 @@ impl Rows {
     fn read(&mut self, rest: &mut &[u8]) -> bool {
         let Some(piece) = self.pieces.take(rest) else { return false };
         self.hash = fnv(self.hash, piece.bytes);
-        piece.ends() && !piece.header.continues()
+        piece.ends_message()
     }
 
     /// A message is over. If there is a row more than before, it was one.

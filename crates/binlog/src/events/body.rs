@@ -7,7 +7,6 @@ use crate::checksum::{CHECKSUM_LEN, Checksum};
 use crate::error::Broken;
 use crate::header::{HEADER_LEN, Header};
 use crate::kind::{self, Use};
-use crate::packets::split;
 use crate::payload::Payload;
 
 /// An event whose header was seen.
@@ -92,7 +91,7 @@ impl Body {
             self.said_len += 1;
             return rest;
         }
-        let (bytes, rest) = split(input, self.left);
+        let (bytes, rest) = input.split_at_checked(self.left as usize).unwrap_or((input, &[]));
         // Fits: there are no more of them than are left.
         self.left -= u32::try_from(bytes.len()).unwrap_or(self.left);
         self.add(bytes);

@@ -28,9 +28,19 @@ impl Piece<'_> {
     pub const fn ends(&self) -> bool {
         self.at + self.bytes.len() == self.header.len as usize
     }
+
+    /// Whether the message ends with it.
+    pub const fn ends_message(&self) -> bool {
+        self.ends() && !self.header.continues()
+    }
 }
 
 impl Pieces {
+    /// Whether the input so far ends with a whole packet.
+    pub const fn is_between(&self) -> bool {
+        self.filled == 0
+    }
+
     /// Takes the next piece off `input`; nothing, and all of `input`, if more has to come first.
     pub fn take<'i>(&mut self, input: &mut &'i [u8]) -> Option<Piece<'i>> {
         while let Some(place) = self.header.get_mut(usize::from(self.filled)) {
