@@ -2,8 +2,7 @@
 
 use session::identity::PLAIN;
 use upstream::servers::logins::{Login, logins};
-use upstream::{Connection, QUIT, Target, internal_query};
-use wire::command::Kind;
+use upstream::{Connection, Target, ask, query};
 use wire::reply::Answer;
 
 /// Connections to a server of a hostgroup, one for each user that is tried.
@@ -92,17 +91,14 @@ impl<'a> Asking<'a> {
 
     async fn say_as(&mut self, at: usize, text: &[u8]) -> Result<Vec<u8>, String> {
         let Some(link) = self.links.get_mut(at) else { return Err("there is no connection".to_owned()) };
-        let command = [&[Kind::Query as u8], text].concat();
-        let replies = internal_query(self.worker, link, PLAIN, &[(command, Answer::Result)]).await;
-        let mut replies = replies.map_err(|why| format!("{}: {why}", self.target.endpoint))?;
-        Ok(replies.pop().map(|reply| reply.bytes).unwrap_or_default())
+        let reply = ask(self.worker, link, PLAIN, (query(PLAIN, text), Answer::Result)).await;
+        reply.map(|reply| reply.bytes).map_err(|why| format!("{}: {why}", self.target.endpoint))
     }
 
-    /// Says goodbye. Without it the server would count aborted connections.
-    pub async fn close(mut self) {
-        for link in &mut self.links {
-            // Whether the server hears it changes nothing.
-            let _ = link.sock_mut().write_all(&QUIT).await;
+    /// Says goodbye.
+    pub async fn close(self) {
+        for link in self.links {
+            link.quit().await;
         }
     }
 }

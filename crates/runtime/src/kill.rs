@@ -10,7 +10,6 @@ use std::fmt::{self, Display};
 use std::rc::Rc;
 
 use tokio::time::{sleep, timeout};
-use wire::command::Kind;
 use wire::{Capabilities, Codec as _, packet};
 
 use crate::audit::refusal_in;
@@ -23,9 +22,9 @@ use crate::mail::{Request, Verdict};
 use crate::statement::Kill;
 use crate::statement::kill::What;
 use crate::worker::Worker;
-use session::identity::Identity;
+use session::identity::{Identity, PLAIN};
 pub use stand_in::StandIn;
-use upstream::{Backend, OpenError, QUIT, Target, open};
+use upstream::{Backend, OpenError, Target, open, query};
 
 impl Display for Verdict {
     /// In the words of a log.
@@ -194,8 +193,7 @@ impl Shot {
             Some(None) => None,
             aim => {
                 let mut exchange = Exchange::new(&self.worker.net, link.sock_mut());
-                let command = [&[Kind::Query as u8], self.kill.at_server(self.thread_id).as_bytes()].concat();
-                exchange.send(&command).await?;
+                exchange.send(&query(PLAIN, self.kill.at_server(self.thread_id))).await?;
                 let answer = exchange.receive().await?;
                 if let Some(mut aim) = aim.flatten() {
                     aim.answered = true;
@@ -203,8 +201,7 @@ impl Shot {
                 Some(self.verdict(answer)?)
             }
         };
-        // Whether it hears it changes nothing.
-        let _ = link.sock_mut().write_all(&QUIT).await;
+        link.quit().await;
         Ok(verdict)
     }
 

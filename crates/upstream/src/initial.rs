@@ -82,8 +82,7 @@ pub(crate) async fn initialise(
 
 /// What a server has against a statement of `init_connect`, as a client hears it.
 fn refusal(reply: &Reply) -> OpenError {
-    let payload = reply.bytes.get(wire::frame::HEADER_LEN..).unwrap_or_default();
-    match packet::Err::decode(payload, Capabilities::PROTOCOL_41) {
+    match packet::Err::decode(reply.payload(), Capabilities::PROTOCOL_41) {
         Ok(error) => {
             let message = format!("{} (in init_connect)", String::from_utf8_lossy(error.message));
             let told = packet::Err { message: message.as_bytes(), ..error };

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::task::{Poll, ready};
 
-use wire::frame::put_message;
+use wire::frame::{HEADER_LEN, put_message};
 use wire::packet::Cells;
 use wire::reply::{Answer, End, Event, Outcome, Prepared, ReplyScanner};
 use wire::rows::Rows;
@@ -35,6 +35,11 @@ impl Reply {
             End::Err { code } => Some(code),
             _ => None,
         }
+    }
+
+    /// The payload of its first packet, which is the error if it is one.
+    pub fn payload(&self) -> &[u8] {
+        self.bytes.get(HEADER_LEN..).unwrap_or_default()
     }
 
     /// Whether it leaves warnings at the connection.
@@ -98,6 +103,17 @@ pub async fn internal_query(
         link.own_warnings = true;
     }
     Ok(replies)
+}
+
+/// The same for one query.
+pub async fn ask(
+    worker: &Worker,
+    link: &mut Connection,
+    capabilities: Capabilities,
+    query: InternalQuery,
+) -> Result<Reply, &'static str> {
+    let mut replies = internal_query(worker, link, capabilities, &[query]).await?;
+    replies.pop().ok_or("its answer makes no sense")
 }
 
 /// Sends an internal query, with setup commands in front of it, and the packets of a client's

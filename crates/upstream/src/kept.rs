@@ -33,7 +33,7 @@ use crate::limits::{KEPT_IDLE, LOOKS_MAX, MOVE_WAIT};
 use crate::line::{Line, Other, Waiting};
 use crate::pool_key::PoolKey;
 use crate::unhealthy::{self, Complaint};
-use crate::{Backend, drain_reply, internal_query};
+use crate::{Backend, ask, drain_reply};
 
 /// Ids of servers: four without an allocation.
 pub(crate) type Servers = SmallVec<[u64; 4]>;
@@ -380,9 +380,7 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
         if !entry.left.is_free() {
             return ask_results(&worker, link, capabilities, &entry.left).await;
         }
-        internal_query(&worker, link, capabilities, &[(vec![Kind::Ping as u8], Answer::Single)])
-            .await
-            .map(drop)
+        ask(&worker, link, capabilities, (vec![Kind::Ping as u8], Answer::Single)).await.map(drop)
     };
     let answered = timeout(limit, pinging).await;
     worker.kept.note_back(server);

@@ -7,7 +7,7 @@ use wire::reply::Answer;
 use crate::Worker;
 use crate::idle_state::Left;
 use crate::purpose::Purpose;
-use crate::{Connection, InternalQuery, Reply, internal_query, query};
+use crate::{Connection, InternalQuery, Reply, ask, query};
 
 /// What is to be asked for the session that has left this.
 pub(crate) fn last_id(left: &Left, capabilities: Capabilities) -> Option<(Purpose, InternalQuery)> {
@@ -31,9 +31,6 @@ pub(crate) async fn ask_results(
     left: &Left,
 ) -> Result<(), &'static str> {
     let Some((_, question)) = last_id(left, capabilities) else { return Ok(()) };
-    let replies = internal_query(worker, link, capabilities, &[question]).await?;
-    for reply in &replies {
-        tell_last_id(left, reply);
-    }
+    tell_last_id(left, &ask(worker, link, capabilities, question).await?);
     Ok(())
 }

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use observe::counts::Counter;
 use tokio::time::{Instant, timeout};
 use wire::StatusFlags;
-use wire::frame::HEADER_LEN;
 
 use crate::Worker;
 use crate::acquire::{Found, note_got};
@@ -166,7 +165,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
         match purpose {
             Purpose::Schema | Purpose::Setting if is_refused => {
                 worker.accepted.clear();
-                let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
+                let payload = reply.payload().to_vec();
                 part(backend);
                 return Lent::Refused(payload);
             }

@@ -86,7 +86,7 @@ pub use defaults::Defaults;
 pub use failures::{AcquireError, is_about_schema};
 pub use idle_state::{Asker, Left};
 use initial::InitConnects;
-pub use internal_query::{InternalQuery, Reply, ask_in_front, drain_reply, internal_query};
+pub use internal_query::{InternalQuery, Reply, ask, ask_in_front, drain_reply, internal_query};
 pub use kept::Kept;
 pub use lend::take_at_once;
 pub use login_state::LOST_AT_MARIADB;

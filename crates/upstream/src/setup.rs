@@ -14,7 +14,7 @@ use std::mem;
 
 use session::state::results::Asking;
 use tokio::time::Instant;
-use wire::frame::{HEADER_LEN, put_message};
+use wire::frame::put_message;
 use wire::reply::Event;
 use wire::{Capabilities, StatusFlags};
 
@@ -128,7 +128,7 @@ impl Setup {
     /// The reply to the command with this purpose is complete.
     fn answered(&mut self, purpose: Purpose, reply: &Reply) -> Result<(), Refused> {
         if purpose.is_refused(reply.error()) {
-            return Err(Refused(reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec()));
+            return Err(Refused(reply.payload().to_vec()));
         }
         self.warns |= reply.warns();
         self.status = reply.outcome.status().or(self.status);

@@ -3,8 +3,7 @@
 use config::Endpoint;
 use monitor::Word;
 use session::identity::PLAIN;
-use upstream::{Connection, Reply, Worker, internal_query};
-use wire::command::Kind;
+use upstream::{Connection, InternalQuery, Reply, Worker, ask};
 use wire::reply::Answer;
 use wire::{Codec as _, packet};
 
@@ -12,28 +11,25 @@ use crate::probe::Failure;
 use crate::question::Rows;
 use crate::{cluster, rds, replicas};
 
-/// The payload of a statement.
-pub(crate) fn question_of(statement: &str) -> Vec<u8> {
-    [&[Kind::Query as u8], statement.as_bytes()].concat()
-}
-
 /// What a server answers to one command.
 pub(crate) async fn request(
     worker: &Worker,
     link: &mut Connection,
-    payload: Vec<u8>,
-    answer: Answer,
+    command: InternalQuery,
 ) -> Result<Reply, Failure> {
-    let replies = internal_query(worker, link, PLAIN, &[(payload, answer)]).await;
-    let replies = replies.map_err(|why| Failure::Stale(why.to_owned()))?;
-    replies.into_iter().next().ok_or_else(|| Failure::Stale("no answer".to_owned()))
+    ask(worker, link, PLAIN, command).await.map_err(|why| Failure::Stale(why.to_owned()))
+}
+
+/// What a server answers to a statement.
+pub(crate) async fn say(worker: &Worker, link: &mut Connection, statement: &str) -> Result<Reply, Failure> {
+    request(worker, link, (upstream::query(PLAIN, statement), Answer::Result)).await
 }
 
 /// What a node of a Galera cluster says.
 pub(crate) async fn ask_galera(worker: &Worker, link: &mut Connection) -> Result<Word<Endpoint>, Failure> {
     let mut answers = Vec::new();
     for question in cluster::galera::QUESTIONS {
-        let reply = request(worker, link, question_of(question), Answer::Result).await?;
+        let reply = say(worker, link, question).await?;
         if reply.error() == Some(cluster::galera::REJECTED) {
             return Ok(cluster::galera::rejecting());
         }
@@ -49,14 +45,14 @@ pub(crate) async fn ask_galera(worker: &Worker, link: &mut Connection) -> Result
 /// Who a server is, and of which servers its RDS cluster consists.
 pub(crate) async fn ask_rds(worker: &Worker, link: &mut Connection) -> Result<Word<Endpoint>, Failure> {
     let who = query(worker, link, replicas::WHO).await?;
-    let reply = request(worker, link, question_of(rds::QUESTION), Answer::Result).await?;
+    let reply = say(worker, link, rds::QUESTION).await?;
     let rows = if reply.error() == Some(rds::NO_SUCH_TABLE) { None } else { Some(read(&reply)?) };
     rds::read(&who, rows.as_ref()).ok_or(Failure::nonsense("it does not say who it is"))
 }
 
 /// The rows of a statement.
 pub(crate) async fn query(worker: &Worker, link: &mut Connection, statement: &str) -> Result<Rows, Failure> {
-    read(&request(worker, link, question_of(statement), Answer::Result).await?)
+    read(&say(worker, link, statement).await?)
 }
 
 /// The rows in an answer.
@@ -68,8 +64,7 @@ pub(crate) fn read(reply: &Reply) -> Result<Rows, Failure> {
 /// Fails with the error that a server has answered with.
 pub(crate) fn accepted(reply: &Reply) -> Result<(), Failure> {
     let Some(code) = reply.error() else { return Ok(()) };
-    let payload = reply.bytes.get(wire::frame::HEADER_LEN..).unwrap_or_default();
-    let message =
-        packet::Err::decode(payload, PLAIN).map(|error| String::from_utf8_lossy(error.message).into_owned());
+    let error = packet::Err::decode(reply.payload(), PLAIN);
+    let message = error.map(|error| String::from_utf8_lossy(error.message).into_owned());
     Err(Failure::Refused(format!("error {code}: {}", message.unwrap_or_default()).into()))
 }

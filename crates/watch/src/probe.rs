@@ -4,23 +4,20 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use config::{Endpoint, MonitorVariables};
 use monitor::{Check, Finding, Lag, Order, Told, Word};
 use net::clock;
-use net::random;
-use session::identity::{Identity, Stranger};
 use session::users::User;
 use tokio::time::{Instant, timeout};
-use upstream::{Configuration, Connection, OpenError, QUIT, Target, Worker, open};
-use wire::Peer;
+use upstream::servers::logins::Login;
+use upstream::{Configuration, Connection, OpenError, Target, Worker};
 use wire::auth::Secret;
 use wire::command::Kind;
 use wire::reply::Answer;
 
-use crate::ask::{accepted, ask_galera, ask_rds, query, question_of, read, request};
+use crate::ask::{accepted, ask_galera, ask_rds, query, read, request, say};
 use crate::cluster;
 use crate::cluster::aurora::Reading;
 use crate::limits::{CONNECTIONS_MAX, MONITOR_LATE_MAX};
@@ -88,8 +85,7 @@ impl Failure {
 #[derive(Debug)]
 pub(crate) struct Prober {
     configuration: Arc<Configuration>,
-    user: Arc<User>,
-    secret: Secret,
+    login: Login,
     targets: HashMap<Endpoint, Target>,
     read_only: HashMap<Endpoint, String>,
     /// The same for servers that are discovered, by the writer hostgroup of their pair.
@@ -140,10 +136,8 @@ impl Prober {
         let read_only_in = (config.replication_hostgroups.iter())
             .map(|pair| (pair.writer_hostgroup, question::read_only(&pair.check_type)))
             .collect();
-        let (user, secret) = account(variables);
         Self {
-            user,
-            secret,
+            login: account(variables),
             targets,
             read_only,
             read_only_in,
@@ -165,7 +159,7 @@ impl Prober {
     /// others are found for them.
     pub(crate) fn keep(&self, is_watched: impl Fn(&Endpoint) -> bool) {
         let gone: Vec<_> = self.idle.borrow_mut().extract_if(|server, _| !is_watched(server)).collect();
-        gone.into_iter().flat_map(|(_, links)| links).for_each(part);
+        gone.into_iter().flat_map(|(_, links)| links).for_each(|mut link| link.part());
         self.dialects.borrow_mut().retain(|(server, _), _| is_watched(server));
     }
 
@@ -202,10 +196,9 @@ impl Prober {
 
     async fn make(&self, worker: &Worker, asked: Asked<'_>, learned: &mut Learned) -> Result<Told, Failure> {
         if asked.check == Check::Connect {
-            let mut link = self.open(worker, asked).await?;
+            let link = self.open(worker, asked).await?;
             learned.has_reached = true;
-            // Without it the server would count and log an aborted connection.
-            let _ = link.sock_mut().write_all(&QUIT).await;
+            link.quit().await;
             return Ok(Told::Alive);
         }
         // A connection that was kept says nothing about the server when it is gone: the server
@@ -251,7 +244,7 @@ impl Prober {
         let word = match check {
             Check::Connect | Check::Ping => {
                 let begun = Instant::now();
-                request(worker, link, vec![Kind::Ping as u8], Answer::Single).await?;
+                request(worker, link, (vec![Kind::Ping as u8], Answer::Single)).await?;
                 learned.latency = Some(begun.elapsed());
                 return Ok(Told::Alive);
             }
@@ -337,7 +330,7 @@ impl Prober {
         let first = self.dialects.borrow().get(&(server.clone(), check)).copied().unwrap_or(0);
         let mut refusal = Failure::nonsense("");
         for (at, statement) in statements.iter().enumerate().skip(first) {
-            let reply = request(worker, link, question_of(statement), Answer::Result).await?;
+            let reply = say(worker, link, statement).await?;
             match (accepted(&reply), reply.error()) {
                 (Ok(()), _) => {
                     self.dialects.borrow_mut().insert((server.clone(), check), at);
@@ -361,10 +354,7 @@ impl Prober {
         let Some(target) = self.targets.get(server).cloned().or_else(found) else {
             return Err(Failure::Finding(Finding::Void, "it is configured no more".to_owned()));
         };
-        let stranger =
-            Stranger { user: Arc::clone(&self.user), secret: self.secret.clone(), peer: Peer::Local };
-        let identity = Identity::of_proxy(worker.shared.connection_id(), stranger, random::nonce());
-        open(worker, &target, &identity).await.map_err(|error| {
+        self.login.open(worker, &target, None).await.map_err(|error| {
             let finding = match &error {
                 // It says nothing about the server, and it would say it about all of them at once.
                 error if error.is_ours() => Finding::Void,
@@ -381,22 +371,17 @@ impl Prober {
 impl Drop for Prober {
     /// Without a goodbye servers would count and log aborted connections.
     fn drop(&mut self) {
-        self.idle.take().into_values().flatten().for_each(part);
+        self.idle.take().into_values().flatten().for_each(|mut link| link.part());
     }
 }
 
 /// The account with which the proxy watches servers.
-pub(crate) fn account(variables: &MonitorVariables) -> (Arc<User>, Secret) {
+pub(crate) fn account(variables: &MonitorVariables) -> Login {
     let secret = match variables.password.as_bytes() {
         [] => Secret::Empty,
         password => Secret::Clear(password.to_vec()),
     };
-    (User::of_monitor(&variables.username, &variables.password), secret)
-}
-
-/// Ends a connection with what goodbye there is room for.
-fn part(mut link: Connection) {
-    let _: Poll<_> = link.sock_mut().poll_write(&mut Context::from_waker(Waker::noop()), &QUIT);
+    Login::new(&User::of_monitor(&variables.username, &variables.password), &secret)
 }
 
 /// The error of a check that takes too long, as in ProxySQL.

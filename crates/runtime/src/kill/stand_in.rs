@@ -13,7 +13,7 @@ use crate::statement::Kill;
 use crate::statement::kill::What;
 use crate::worker::Worker;
 use session::identity::Identity;
-use upstream::{OpenError, QUIT, Target, open};
+use upstream::{OpenError, Target, open};
 
 /// Connections that this takes: that of the stand-in, and that of the one who kills it.
 const PLACES: u32 = 2;
@@ -50,13 +50,12 @@ impl StandIn {
         // Never closed.
         let worker = Rc::clone(&self.worker);
         let _places = worker.kills.acquire_many(PLACES).await;
-        let mut link = open(&self.worker.upstream, &self.target, &self.identity).await?;
+        let link = open(&self.worker.upstream, &self.target, &self.identity).await?;
         let Some(thread_id) = link.thread_id() else { return Ok(Verdict::Unknown) };
         let Self { worker, target, stranger: identity, .. } = self;
         let shot = Shot { worker, kill, target, thread_id, identity };
         let verdict = shot.hit(None).await?;
-        // Whether it hears it changes nothing.
-        let _ = link.sock_mut().write_all(&QUIT).await;
+        link.quit().await;
         Ok(verdict.unwrap_or(Verdict::Unknown))
     }
 }

@@ -7,17 +7,15 @@
 use std::sync::Arc;
 
 use config::Endpoint;
-use net::exchange::Exchange;
 use observe::rows::Collation;
 use session::identity::PLAIN;
 use tokio::time::timeout;
-use wire::command::Kind;
 use wire::reply::Answer;
 use wire::{Codec as _, packet};
 
 use super::logins::{Login, logins};
 use crate::limits::{COLLATIONS_MAX, COLLATIONS_SERVERS_MAX, COLLATIONS_TIME_MAX};
-use crate::{Connection, OpenError, Reply, Target, Worker, internal_query};
+use crate::{Connection, OpenError, Target, Worker, ask, query};
 
 /// The list, in the words of MariaDB 10.10 and later, where a collation like `uca1400_ai_ci` has a
 /// number with each character set; and in those of all others, which answer the first with an
@@ -63,7 +61,7 @@ async fn ask_as_any(worker: &Worker, endpoint: &Endpoint) -> Option<Arc<[Collati
     let target = rows.clone().next()?.endpoint().clone();
     let hostgroups: Vec<u32> = rows.map(|server| server.hostgroup()).collect();
     for login in logins(worker, endpoint, |user| hostgroups.contains(&user.default_hostgroup)) {
-        match ask(worker, &target, &login).await {
+        match ask_as(worker, &target, &login).await {
             Ok(collations) => return Some(collations.into()),
             Err(error) => tracing::debug!(server = %endpoint, %error, "no collations"),
         }
@@ -72,7 +70,7 @@ async fn ask_as_any(worker: &Worker, endpoint: &Endpoint) -> Option<Arc<[Collati
     None
 }
 
-async fn ask(worker: &Worker, target: &Target, login: &Login) -> Result<Vec<Collation>, OpenError> {
+async fn ask_as(worker: &Worker, target: &Target, login: &Login) -> Result<Vec<Collation>, OpenError> {
     let mut link = login.open(worker, target, None).await?;
     let mut answer = Vec::new();
     for statement in STATEMENTS {
@@ -81,18 +79,15 @@ async fn ask(worker: &Worker, target: &Target, login: &Login) -> Result<Vec<Coll
             break;
         }
     }
-    // Without it the server would count and log an aborted connection. Whether it hears it changes
-    // nothing.
-    let quit = [Kind::Quit as u8];
-    let _ = Exchange::new(&worker.net, link.sock_mut()).send(&quit).await;
+    link.quit().await;
     if answer.is_empty() { Err(malformed(&"no list of collations")) } else { Ok(answer) }
 }
 
 /// The rows of one statement; none if the server answers with an error.
 async fn list(worker: &Worker, link: &mut Connection, statement: &str) -> Result<Vec<Collation>, OpenError> {
-    let question = ([&[Kind::Query as u8], statement.as_bytes()].concat(), Answer::Result);
-    let replies = internal_query(worker, link, PLAIN, &[question]).await.map_err(|why| malformed(&why))?;
-    let Some(rows) = replies.first().and_then(Reply::rows) else { return Ok(Vec::new()) };
+    let question = (query(PLAIN, statement), Answer::Result);
+    let reply = ask(worker, link, PLAIN, question).await.map_err(|why| malformed(&why))?;
+    let Some(rows) = reply.rows() else { return Ok(Vec::new()) };
     if rows.len() >= COLLATIONS_MAX {
         return Err(malformed(&format_args!("more than {COLLATIONS_MAX} collations")));
     }

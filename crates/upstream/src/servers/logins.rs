@@ -20,7 +20,8 @@ pub struct Login {
 }
 
 impl Login {
-    pub(super) fn new(user: &Arc<User>, secret: &Secret) -> Self {
+    /// That of a user with this password.
+    pub fn new(user: &Arc<User>, secret: &Secret) -> Self {
         Self { user: Arc::clone(user), secret: secret.clone() }
     }
 

@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use binlog::request::Replica;
 use net::random;
-use session::identity::{Identity, Stranger};
-use upstream::{Connection, Target, Worker, open};
-use wire::Peer;
+use session::identity::PLAIN;
+use upstream::{Connection, InternalQuery, Target, Worker};
 
 use super::lost::Lost;
 use super::probe::{Kind, read_end};
 use super::resets::Resets;
 use super::seen;
-use crate::ask::{accepted, query, question_of, request};
+use crate::ask::{accepted, query, request};
 use crate::probe::{Failure, account};
 use crate::question::Rows;
 use wire::reply::Answer;
@@ -46,17 +45,14 @@ impl<'w> Control<'w> {
     /// when others would go to another one.
     pub(super) async fn open(worker: &'w Worker, target: &Target, replica: &Replica) -> Result<Self, Lost> {
         let configuration = worker.shared.configuration();
-        let (user, secret) = account(&configuration.config().monitor);
-        let stranger = Stranger { user, secret, peer: Peer::Local };
-        let identity = Identity::of_proxy(worker.shared.connection_id(), stranger, random::nonce());
         let mut target = target.clone();
         target.compression = false;
-        let link = open(worker, &target, &identity).await?;
+        let link = account(&configuration.config().monitor).open(worker, &target, None).await?;
         let kind = if link.is_mariadb() { Kind::MariaDb } else { Kind::MySql { is_old: false } };
         let mut control = Self { worker, link, kind, resets: Resets::default() };
         // It may be idle for as long as no query asks.
         control.run("SET SESSION wait_timeout = 31536000").await?;
-        control.send(replica.register(), "COM_REGISTER_SLAVE").await?;
+        control.send((replica.register(), Answer::Single), "COM_REGISTER_SLAVE").await?;
         Ok(control)
     }
 
@@ -89,12 +85,12 @@ impl<'w> Control<'w> {
 
     /// A statement without rows.
     pub(super) async fn run(&mut self, statement: &str) -> Result<(), Lost> {
-        self.send(question_of(statement), statement).await
+        self.send((upstream::query(PLAIN, statement), Answer::Single), statement).await
     }
 
     /// A command without rows, by its name.
-    async fn send(&mut self, command: Vec<u8>, name: &str) -> Result<(), Lost> {
-        let reply = request(self.worker, &mut self.link, command, Answer::Single).await;
+    async fn send(&mut self, command: InternalQuery, name: &str) -> Result<(), Lost> {
+        let reply = request(self.worker, &mut self.link, command).await;
         reply.and_then(|reply| accepted(&reply)).map_err(|failure| lost(name, failure))
     }
 
