@@ -46,8 +46,10 @@ mod tests;
 
 pub use outcome::{Answer, End, Event, Outcome, Prepared, Scan};
 
+use crate::codec::Reader;
 use crate::frame::{HEADER_LEN, Header, MAX_PAYLOAD, Packet};
-use crate::{Capabilities, StatusFlags, WireError};
+use crate::packet::PrepareOk;
+use crate::{Capabilities, Codec as _, StatusFlags, WireError};
 use head::HEAD_MAX;
 use phase::{Phase, Step};
 
@@ -298,7 +300,8 @@ impl ReplyScanner {
             return Ok(None);
         };
         if self.phase == Phase::Prepare && head.first() == Some(&0) {
-            let head::PrepareHead { id, params, columns, warnings, .. } = head::prepare(head, self.caps)?;
+            let PrepareOk { statement_id: id, params, columns, warnings, .. } =
+                PrepareOk::read(&mut Reader::new(head), self.caps)?;
             self.prepared = Some(Prepared { id, params, columns, warnings });
         }
         self.phase.next(head, len, self.caps, self.cursor).map(Some)

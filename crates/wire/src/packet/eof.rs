@@ -1,7 +1,7 @@
 //! The classic end of columns and rows.
 
 use super::{Column, ColumnCount, Ok, OkHeader, expect_header};
-use crate::frame::{put_message, put_packet};
+use crate::frame::{MAX_PAYLOAD, put_message, put_packet};
 use crate::{Capabilities, Codec, StatusFlags, WireError, codec::Reader};
 
 /// Ends column definitions and rows for clients without [`Capabilities::DEPRECATE_EOF`].
@@ -23,6 +23,13 @@ impl Eof {
     /// A payload that begins like one is one if it has fewer bytes than this, for clients without
     /// [`Capabilities::DEPRECATE_EOF`].
     pub const BYTES_END: usize = 9;
+
+    /// Whether a message that begins like one, with `len` bytes in its first packet, ends rows for
+    /// clients with these capabilities. It may be an [`Ok`] in its place; else it is a row whose
+    /// first value is longer than 16 MiB.
+    pub const fn ends_rows(len: usize, caps: Capabilities) -> bool {
+        len < if caps.contains(Capabilities::DEPRECATE_EOF) { MAX_PAYLOAD } else { Self::BYTES_END }
+    }
 }
 
 impl<'a> Codec<'a> for Eof {

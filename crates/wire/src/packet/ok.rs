@@ -44,6 +44,20 @@ impl Ok<'_> {
             session_state: None,
         }
     }
+
+    /// Reads the numbers, which the texts follow: all that there is in the beginning of a packet.
+    pub(crate) fn read_numbers(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        let header = match reader.u8("OK header")? {
+            0x00 => OkHeader::Ok,
+            0xfe => OkHeader::Eof,
+            byte => return Err(WireError::Invalid { field: "OK header", value: byte.into() }),
+        };
+        let affected_rows = reader.lenenc("affected rows")?;
+        let last_insert_id = reader.lenenc("last insert id")?;
+        let status = StatusFlags::from_bits_retain(reader.u16("OK status")?);
+        let warnings = reader.u16("OK warnings")?;
+        Ok(Self { header, affected_rows, last_insert_id, warnings, ..Self::plain(status) })
+    }
 }
 
 /// The first byte of an [`Ok`] packet.
@@ -58,23 +72,15 @@ pub enum OkHeader {
 
 impl<'a> Codec<'a> for Ok<'a> {
     fn read(reader: &mut Reader<'a>, caps: Capabilities) -> Result<Self, WireError> {
-        let header = match reader.u8("OK header")? {
-            0x00 => OkHeader::Ok,
-            0xfe => OkHeader::Eof,
-            byte => return Err(WireError::Invalid { field: "OK header", value: byte.into() }),
-        };
-        let affected_rows = reader.lenenc("affected rows")?;
-        let last_insert_id = reader.lenenc("last insert id")?;
-        let status = StatusFlags::from_bits_retain(reader.u16("OK status")?);
-        let warnings = reader.u16("OK warnings")?;
+        let numbers = Self::read_numbers(reader)?;
         let track = caps.contains(Capabilities::SESSION_TRACK);
         let info = if track { optional_text(reader)? } else { text_or_rest(reader) };
-        let session_state = if track && status.contains(StatusFlags::SESSION_STATE_CHANGED) {
+        let session_state = if track && numbers.status.contains(StatusFlags::SESSION_STATE_CHANGED) {
             Some(SessionState::new(optional_text(reader)?))
         } else {
             None
         };
-        Ok(Self { header, affected_rows, last_insert_id, status, warnings, info, session_state })
+        Ok(Self { info, session_state, ..numbers })
     }
 
     fn write(&self, caps: Capabilities, out: &mut Vec<u8>) {

@@ -3,6 +3,7 @@
 use super::head;
 use super::prepare::Definitions;
 use super::{Answer, End};
+use crate::packet::Eof;
 use crate::{Capabilities, StatusFlags, WireError};
 
 /// Error code of MariaDB's progress reports, which are ERR packets that end nothing.
@@ -88,11 +89,11 @@ impl Phase {
     ) -> Result<Step, WireError> {
         let &first = head.first().ok_or(WireError::Truncated { field: "packet", needed: 1, left: 0 })?;
         if first == 0xff {
-            let code = head::err(head)?;
+            let code = head::err(head, caps)?;
             let progress = code == PROGRESS && caps.contains(Capabilities::MARIADB_PROGRESS);
             return Ok(if progress { Step::Next(self) } else { Step::End(End::Err { code }) });
         }
-        let terminator = first == 0xfe && head::is_terminator(len, caps);
+        let terminator = first == 0xfe && Eof::ends_rows(len as usize, caps);
         match self {
             Self::First => first_of_result(head, caps),
             Self::Columns { left: 0 | 1 } => Ok(Step::Next(after_columns(caps))),

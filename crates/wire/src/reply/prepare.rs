@@ -6,7 +6,9 @@
 use super::End;
 use super::head;
 use super::phase::{Phase, Step, unexpected};
-use crate::{Capabilities, WireError};
+use crate::codec::Reader;
+use crate::packet::{Eof, PrepareOk};
+use crate::{Capabilities, Codec as _, WireError};
 
 /// What is still to come of a prepare answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +22,9 @@ pub(super) struct Definitions {
 impl Definitions {
     /// Reads the first packet of the answer.
     pub(super) fn announced(head: &[u8], caps: Capabilities) -> Result<Step, WireError> {
-        let prepare = head::prepare(head, caps)?;
-        let block = |count: u16| (count > 0).then_some(if prepare.metadata_follows { count } else { 0 });
+        let prepare = PrepareOk::read(&mut Reader::new(head), caps)?;
+        let follows = prepare.metadata_follows.unwrap_or(true);
+        let block = |count: u16| (count > 0).then_some(if follows { count } else { 0 });
         Ok(match (block(prepare.params), block(prepare.columns)) {
             (Some(left), then) => Self { left, then }.go_on(End::Other, caps),
             (None, Some(left)) => Self { left, then: None }.go_on(End::Other, caps),
@@ -34,7 +37,7 @@ impl Definitions {
         if self.left > 0 {
             return Ok(Self { left: self.left - 1, ..self }.go_on(End::Other, caps));
         }
-        if head.first() != Some(&0xfe) || !head::is_terminator(len, caps) {
+        if head.first() != Some(&0xfe) || !Eof::ends_rows(len as usize, caps) {
             return Err(unexpected("EOF after definitions"));
         }
         let eof = head::terminator(head, len, caps)?;
