@@ -52,8 +52,8 @@ impl Reader {
     /// A stream whose first packet has sequence id 1, as a reply has. `checksum` is what the
     /// session has agreed on with `@master_binlog_checksum`: the events in front of the first
     /// format description have it.
-    pub fn new(checksum: Checksum) -> Self {
-        Self { pieces: Pieces::default(), seq: 1, message: Message::First, events: Events::new(checksum) }
+    pub const fn new(checksum: Checksum) -> Self {
+        Self { pieces: Pieces::new(), seq: 1, message: Message::First, events: Events::new(checksum) }
     }
 
     /// Whether the stream is between two events.

@@ -36,6 +36,16 @@ impl Piece<'_> {
 }
 
 impl Pieces {
+    /// Before the first packet.
+    pub const fn new() -> Self {
+        Self { header: [0; HEADER_LEN], filled: 0, taken: 0 }
+    }
+
+    /// The header of the current packet, once it is whole.
+    pub const fn header(&self) -> Option<Header> {
+        if self.filled as usize == HEADER_LEN { Some(Header::parse(self.header)) } else { None }
+    }
+
     /// Whether the input so far ends with a whole packet.
     pub const fn is_between(&self) -> bool {
         self.filled == 0

@@ -1,6 +1,6 @@
 //! Finds where one message ends without keeping its bytes.
 
-use super::{HEADER_LEN, Header};
+use super::Pieces;
 use crate::WireError;
 
 /// Follows one message through any number of reads, looking at its packet headers only.
@@ -9,26 +9,13 @@ use crate::WireError;
 /// use: the connection has no defined next byte any more.
 #[derive(Debug, Clone)]
 pub struct MessageScanner {
+    pieces: Pieces,
     /// Payload bytes that the headers have announced.
     announced: u64,
-    /// Payload bytes of the current packet that were not seen yet.
-    left: u32,
-    /// The current header, of which `filled` bytes were seen.
-    header: [u8; HEADER_LEN],
-    filled: u8,
     seq: u8,
-    state: State,
-}
-
-/// Where the scanner is in the message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Before the end of a header.
-    Header,
-    /// In a packet that is continued.
-    Continued,
-    /// In the last packet.
-    Last,
+    /// Whether the header of the current packet was seen.
+    is_in_packet: bool,
+    done: bool,
 }
 
 const _: () = assert!(size_of::<MessageScanner>() <= 32, "one is held per session");
@@ -45,14 +32,7 @@ pub struct Scanned {
 impl MessageScanner {
     /// A scanner for a message whose first packet carries the sequence id `first_seq`.
     pub const fn new(first_seq: u8) -> Self {
-        Self {
-            announced: 0,
-            left: 0,
-            header: [0; HEADER_LEN],
-            filled: 0,
-            seq: first_seq,
-            state: State::Header,
-        }
+        Self { pieces: Pieces::new(), announced: 0, seq: first_seq, is_in_packet: false, done: false }
     }
 
     /// Goes on with the bytes that follow the ones of the last call.
@@ -61,32 +41,22 @@ impl MessageScanner {
     /// true.
     pub fn scan(&mut self, input: &[u8]) -> Result<Scanned, WireError> {
         let mut rest = input;
-        loop {
-            if self.state == State::Header {
-                let Some(header) = self.take_header(&mut rest) else {
-                    return Ok(Scanned { len: input.len(), done: false });
-                };
+        while !self.done {
+            let piece = self.pieces.take(&mut rest);
+            if let Some(header) = piece.map(|piece| piece.header).or_else(|| self.pieces.header())
+                && !std::mem::replace(&mut self.is_in_packet, true)
+            {
                 if header.seq != self.seq {
                     return Err(WireError::OutOfOrder { expected: self.seq, got: header.seq });
                 }
                 self.seq = self.seq.wrapping_add(1);
                 self.announced += u64::from(header.len);
-                self.left = header.len;
-                self.state = if header.continues() { State::Continued } else { State::Last };
             }
-            if let Some(after) = rest.get(self.left as usize..) {
-                rest = after;
-                self.left = 0;
-            } else {
-                // Fits: fewer bytes are left in the input than in the packet.
-                self.left -= u32::try_from(rest.len()).unwrap_or(self.left);
-                return Ok(Scanned { len: input.len(), done: false });
-            }
-            if self.state == State::Last {
-                return Ok(Scanned { len: input.len() - rest.len(), done: true });
-            }
-            self.state = State::Header;
+            let Some(piece) = piece else { return Ok(Scanned { len: input.len(), done: false }) };
+            self.is_in_packet = !piece.ends();
+            self.done = piece.ends_message();
         }
+        Ok(Scanned { len: input.len() - rest.len(), done: true })
     }
 
     /// The sequence id after the last header seen: the one that an answer starts with.
@@ -98,24 +68,6 @@ impl MessageScanner {
     /// `max_allowed_packet`.
     pub const fn payload_len(&self) -> u64 {
         self.announced
-    }
-
-    /// Takes a header, or the part of it that is there.
-    fn take_header(&mut self, rest: &mut &[u8]) -> Option<Header> {
-        if self.filled == 0
-            && let Some((&header, after)) = rest.split_first_chunk::<HEADER_LEN>()
-        {
-            *rest = after;
-            return Some(Header::parse(header));
-        }
-        while let Some(slot) = self.header.get_mut(usize::from(self.filled)) {
-            let (&byte, after) = rest.split_first()?;
-            *slot = byte;
-            *rest = after;
-            self.filled += 1;
-        }
-        self.filled = 0;
-        Some(Header::parse(self.header))
     }
 }
 
