@@ -4,7 +4,7 @@
 //! server says of that is about those: it becomes what the client has to hear.
 
 use wire::codec::Reader;
-use wire::frame::{HEADER_LEN, Header};
+use wire::frame::Pieces;
 use wire::packet::{Eof, Err};
 use wire::{Capabilities, StatusFlags};
 
@@ -16,10 +16,9 @@ const HEAD_MAX: usize = 21;
 #[derive(Debug)]
 pub struct Columns {
     capabilities: Capabilities,
-    /// The beginning of a packet that is not complete enough to be judged.
+    pieces: Pieces,
+    /// The beginning of a payload that is not complete enough to be judged.
     held: Vec<u8>,
-    /// Bytes of the current packet that go on as they are.
-    pass: usize,
     /// How many packets that end something are still to come.
     ends: u8,
     /// How many columns the client knows of.
@@ -34,41 +33,35 @@ impl Columns {
     pub const fn new(capabilities: Capabilities, cursor: bool, known: u16) -> Self {
         let is_classic = !capabilities.contains(Capabilities::DEPRECATE_EOF);
         let ends = if is_classic && !cursor { 2 } else { 1 };
-        Self { capabilities, held: Vec::new(), pass: 0, ends, known, are_others: None }
+        Self { capabilities, pieces: Pieces::new(), held: Vec::new(), ends, known, are_others: None }
     }
 
     /// The bytes for the client, in place of these, the next ones of the server.
     pub(crate) fn rewrite(&mut self, mut input: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(input.len() + self.held.len());
-        while !input.is_empty() {
-            let len = if self.ends == 0 { input.len() } else { self.pass.min(input.len()) };
-            let (now, later) = input.split_at_checked(len).unwrap_or((input, &[]));
-            out.extend_from_slice(now);
-            self.pass = self.pass.saturating_sub(len);
-            let missing = self.wanted().saturating_sub(self.held.len()).min(later.len());
-            let (head, later) = later.split_at_checked(missing).unwrap_or((later, &[]));
-            self.held.extend_from_slice(head);
-            input = later;
-            // A header may ask for more behind it.
-            if !self.held.is_empty() && self.held.len() == self.wanted() {
-                let mut head = std::mem::take(&mut self.held);
-                self.judge(&mut head);
-                out.append(&mut head);
+        while self.ends > 0
+            && let Some(piece) = self.pieces.take(&mut input)
+        {
+            if piece.at > self.held.len() {
+                out.extend_from_slice(piece.bytes);
+                continue;
+            }
+            self.held.extend_from_slice(piece.bytes);
+            let len = piece.header.len as usize;
+            if self.held.len() >= len.min(HEAD_MAX) {
+                out.extend_from_slice(&piece.header.to_bytes());
+                let begin = out.len();
+                out.append(&mut self.held);
+                self.judge(len, out.get_mut(begin..).unwrap_or_default());
             }
         }
+        out.extend_from_slice(input);
         out
     }
 
-    /// Bytes of the current packet, header included, that have to be seen before it can be judged.
-    fn wanted(&self) -> usize {
-        HEADER_LEN + payload_len(&self.held).min(HEAD_MAX)
-    }
-
-    /// Puts the flag into a packet that ends something, or takes it out.
-    fn judge(&mut self, head: &mut [u8]) {
-        let len = payload_len(head);
-        let Some(payload) = head.get_mut(HEADER_LEN..) else { return };
-        self.pass = len.saturating_sub(payload.len());
+    /// Puts the flag into a packet that ends something, or takes it out. `payload` is the beginning
+    /// of one of `len` bytes.
+    fn judge(&mut self, len: usize, payload: &mut [u8]) {
         match payload.first() {
             Some(&Err::HEADER) => self.ends = 0,
             // The first packet is the number of columns.
@@ -95,11 +88,6 @@ impl Columns {
             _ => {}
         }
     }
-}
-
-/// The length of the payload behind a header; 0 if that is not whole.
-fn payload_len(packet: &[u8]) -> usize {
-    packet.first_chunk().map_or(0, |header| Header::parse(*header).len as usize)
 }
 
 /// Where in an OK packet its status is.

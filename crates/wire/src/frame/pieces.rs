@@ -5,11 +5,10 @@ use super::{HEADER_LEN, Header};
 /// Cuts what was read into pieces of payload, each of one packet, wherever the reads were cut.
 #[derive(Debug, Clone, Default)]
 pub struct Pieces {
-    /// The current header, of which `filled` bytes have come.
+    /// The current header, as far as it has come.
     header: [u8; HEADER_LEN],
-    filled: u8,
-    /// Payload bytes of the current packet that were taken.
-    taken: u32,
+    /// Bytes of the current packet that have come, with its header.
+    begun: u32,
 }
 
 /// A part of a packet's payload: all of it that was there.
@@ -38,36 +37,42 @@ impl Piece<'_> {
 impl Pieces {
     /// Before the first packet.
     pub const fn new() -> Self {
-        Self { header: [0; HEADER_LEN], filled: 0, taken: 0 }
+        Self { header: [0; HEADER_LEN], begun: 0 }
     }
 
     /// The header of the current packet, once it is whole.
     pub const fn header(&self) -> Option<Header> {
-        if self.filled as usize == HEADER_LEN { Some(Header::parse(self.header)) } else { None }
+        if self.begun() < HEADER_LEN { None } else { Some(Header::parse(self.header)) }
+    }
+
+    /// Bytes of the current packet that have come, with its header.
+    pub const fn begun(&self) -> usize {
+        self.begun as usize
     }
 
     /// Whether the input so far ends with a whole packet.
     pub const fn is_between(&self) -> bool {
-        self.filled == 0
+        self.begun == 0
     }
 
     /// Takes the next piece off `input`; nothing, and all of `input`, if more has to come first.
     pub fn take<'i>(&mut self, input: &mut &'i [u8]) -> Option<Piece<'i>> {
-        while let Some(place) = self.header.get_mut(usize::from(self.filled)) {
+        while let Some(place) = self.header.get_mut(self.begun as usize) {
             let (byte, rest) = input.split_first()?;
             (*place, *input) = (*byte, rest);
-            self.filled += 1;
+            self.begun += 1;
         }
         let header = Header::parse(self.header);
-        let left = header.len.saturating_sub(self.taken) as usize;
+        let at = self.begun().saturating_sub(HEADER_LEN);
+        let left = (header.len as usize).saturating_sub(at);
         if left > 0 && input.is_empty() {
             return None;
         }
         let (bytes, rest) = input.split_at_checked(left).unwrap_or((*input, &[]));
         *input = rest;
-        let piece = Piece { header, at: self.taken as usize, bytes };
+        let piece = Piece { header, at, bytes };
         // Fits: it is a part of what the header says.
-        self.taken += u32::try_from(bytes.len()).unwrap_or(header.len);
+        self.begun += u32::try_from(bytes.len()).unwrap_or(header.len);
         if piece.ends() {
             *self = Self::default();
         }
