@@ -12,9 +12,10 @@ use config::{CacheMode, Endpoint};
 use observe::counts::Counts;
 use session::tier::Age;
 use tokio::time::Instant;
-use wire::StatusFlags;
-use wire::frame::{HEADER_LEN, Header};
+use wire::frame::Packets;
+use wire::packet::ColumnCount;
 use wire::reply::{End, Event, Outcome};
+use wire::{Capabilities, Codec as _, StatusFlags};
 
 use crate::elsewhere::Elsewhere;
 
@@ -217,11 +218,10 @@ impl CacheFill {
         if age_ms >= life.ttl_ms {
             return Err(NotStored::TooOld);
         }
-        let head = Head::of(&self.bytes).ok_or(NotStored::NotRows)?;
-        if head.has_columns != *has_columns {
+        let (told, columns) = head_of(&self.bytes).ok_or(NotStored::NotRows)?;
+        if told != *has_columns {
             return Err(NotStored::Columns);
         }
-        let columns = head.columns_len(&self.bytes).ok_or(NotStored::NotRows)?;
         let rows = self.filling.counts(outcome.rows)?;
         let answer =
             Answer::new(&self.bytes, columns, rows, *form, life.stale_ms).ok_or(NotStored::NotRows)?;
@@ -262,44 +262,22 @@ fn check(outcome: Outcome, is_told: bool) -> Result<(), NotStored> {
     }
 }
 
-/// The first packet of a reply with rows.
-#[derive(Debug, Clone, Copy)]
-struct Head {
-    /// Its bytes, with its header.
-    len: usize,
-    columns: u16,
-    /// The definitions of the columns follow.
-    has_columns: bool,
-}
-
-impl Head {
-    /// That of `reply`; nothing if the reply is something else.
-    fn of(reply: &[u8]) -> Option<Self> {
-        let len = packet_end(reply, 0)?;
-        // With CACHE_METADATA a byte follows the number that says whether the columns do.
-        let (columns, flag) = match reply.get(HEADER_LEN..len)? {
-            [count @ 1..=0xFA] => (u16::from(*count), 1),
-            [count @ 1..=0xFA, flag] => (u16::from(*count), *flag),
-            [0xFC, low, high] => (u16::from_le_bytes([*low, *high]), 1),
-            [0xFC, low, high, flag] => (u16::from_le_bytes([*low, *high]), *flag),
-            _ => return None,
-        };
-        Some(Self { len, columns, has_columns: flag != 0 })
+/// Whether the definitions of its columns follow the first packet of a reply with rows, and how
+/// many bytes all of that takes; nothing if it is not all there, or the reply is something else.
+fn head_of(reply: &[u8]) -> Option<(bool, usize)> {
+    let mut packets = Packets::new(reply);
+    let mut next = || packets.next().filter(|packet| !packet.header.continues());
+    let first = next()?.payload;
+    // With CACHE_METADATA a byte follows the number that says whether the columns do.
+    let count = ColumnCount::decode(first, Capabilities::MARIADB_CACHE_METADATA);
+    let ColumnCount { count, metadata_follows } =
+        count.or_else(|_| ColumnCount::decode(first, Capabilities::empty())).ok()?;
+    let columns = u16::try_from(count).ok().filter(|columns| *columns > 0)?;
+    let has_columns = metadata_follows.unwrap_or(true);
+    for _ in 0..if has_columns { columns } else { 0 } {
+        next()?;
     }
-
-    /// How many bytes this packet takes, with the definitions if they follow; nothing if not all of
-    /// them are there.
-    fn columns_len(self, reply: &[u8]) -> Option<usize> {
-        let columns = if self.has_columns { self.columns } else { 0 };
-        (0..columns).try_fold(self.len, |end, _| packet_end(reply, end))
-    }
-}
-
-/// Where the packet ends that begins there; nothing if it goes on in another one, or is not whole.
-fn packet_end(reply: &[u8], at: usize) -> Option<usize> {
-    let header = Header::parse(*reply.get(at..)?.first_chunk()?);
-    let end = at + HEADER_LEN + header.len as usize;
-    (!header.continues() && end <= reply.len()).then_some(end)
+    Some((has_columns, reply.len() - packets.left().len()))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use planner::merge::Columns;
 use planner::seen::Names;
-use wire::frame::{Front, MAX_PAYLOAD, Message, MessageReader};
+use wire::frame::{Front, Message, MessageReader};
 use wire::packet::{ColumnCount, Eof, Err, LocalInfile, Ok as OkPacket, OkHeader, PrepareOk};
 use wire::{Capabilities, Codec as _, StatusFlags, WireError};
 
@@ -226,7 +226,7 @@ impl Shard {
         let end: fn(Vec<u8>) -> End = match message.first {
             None => return Err(empty().into()),
             Some(Err::HEADER) => End::Refused,
-            Some(Eof::HEADER) if self.is_terminator(message.len) => End::Rows,
+            Some(Eof::HEADER) if Eof::ends_rows(message.len, self.caps) => End::Rows,
             Some(_) => return Ok(Next::Row(message)),
         };
         let payload = self.input.payload(message).into_owned();
@@ -332,13 +332,6 @@ impl Shard {
         }
     }
 
-    /// Whether a message that begins like an EOF packet ends the rows. A row that begins so has a
-    /// value of more than 16 MiB.
-    const fn is_terminator(&self, len: usize) -> bool {
-        let is_ok = self.caps.contains(Capabilities::DEPRECATE_EOF);
-        len < if is_ok { MAX_PAYLOAD } else { Eof::BYTES_END }
-    }
-
     /// The end of rows as an OK packet.
     fn terminator<'a>(&self, payload: &'a [u8]) -> Result<OkPacket<'a>, WireError> {
         // A server may send an EOF packet whatever was agreed. An OK packet is longer.
@@ -382,7 +375,7 @@ const fn empty() -> WireError {
 
 #[cfg(test)]
 mod tests {
-    use wire::frame::{HEADER_LEN, put_message};
+    use wire::frame::{HEADER_LEN, MAX_PAYLOAD, put_message};
 
     use super::*;
 

@@ -108,7 +108,7 @@ fn c12_what_is_not_a_plain_result_is_not_stored() {
 
 #[test]
 fn columns_are_counted_with_and_without_the_byte_of_cache_metadata() {
-    let columns_len = |reply: &[u8]| Head::of(reply).and_then(|head| head.columns_len(reply));
+    let columns_len = |reply: &[u8]| head_of(reply).map(|(_, len)| len);
     let plain = reply(&[b"\x0242"]);
     let mut flagged = Vec::new();
     put_message(&mut flagged, 1, b"\x01\x01");

@@ -4,9 +4,9 @@
 
 use std::collections::HashSet;
 
-use wire::codec::Reader;
 use wire::frame::put_message;
 use wire::packet::{Cells, Eof, TextRow};
+use wire::reply::End;
 use wire::{Capabilities, StatusFlags};
 
 use observe::rows::SessionStats;
@@ -120,20 +120,9 @@ fn beginning(text: &[u8]) -> &[u8] {
 
 /// Whether a packet behind the rows is the end of the last result. It may be its beginning only.
 pub(super) fn is_last_end(payload: &[u8], capabilities: Capabilities) -> bool {
-    let mut reader = Reader::new(payload);
-    let mut status = || {
-        if reader.u8("header")? != Eof::HEADER {
-            return Ok(StatusFlags::MORE_RESULTS);
-        }
-        if capabilities.contains(Capabilities::DEPRECATE_EOF) {
-            reader.lenenc("affected rows")?;
-            reader.lenenc("last insert id")?;
-        } else {
-            reader.u16("warnings")?;
-        }
-        reader.u16("status").map(StatusFlags::from_bits_retain)
-    };
-    status().is_ok_and(|status| !status.contains(StatusFlags::MORE_RESULTS))
+    payload.first() == Some(&Eof::HEADER)
+        && End::of_rows(payload, payload.len(), capabilities)
+            .is_ok_and(|end| !end.status().contains(StatusFlags::MORE_RESULTS))
 }
 
 #[cfg(test)]

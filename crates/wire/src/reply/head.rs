@@ -5,7 +5,7 @@
 //! whole packet.
 
 use super::End;
-use crate::packet::{ColumnCount, Eof, Err, Ok as OkPacket};
+use crate::packet::{ColumnCount, Err, Ok as OkPacket};
 use crate::{Capabilities, Codec as _, WireError, codec::Reader};
 
 /// The longest fixed part: an OK packet with two 8-byte integers and status and warnings.
@@ -15,23 +15,11 @@ pub(super) const HEAD_MAX: usize = 1 + 9 + 9 + 2 + 2;
 /// 4,096, but MariaDB selects any number of constants.
 pub(super) const COLUMNS_MAX: u32 = 1 << 29;
 
-/// The shortest OK packet; a terminator below this length is an EOF packet whatever was agreed.
-const OK_MIN: u32 = 7;
-
 /// OK packet.
 pub(super) fn ok(head: &[u8]) -> Result<End, WireError> {
     let OkPacket { affected_rows, last_insert_id, status, warnings, .. } =
         OkPacket::read_numbers(&mut Reader::new(head))?;
     Ok(End::Ok { affected_rows, last_insert_id, status, warnings })
-}
-
-/// A packet that starts with `0xfe`: an EOF packet, or an OK packet if that was agreed.
-pub(super) fn terminator(head: &[u8], len: u32, caps: Capabilities) -> Result<End, WireError> {
-    if len >= OK_MIN && caps.contains(Capabilities::DEPRECATE_EOF) {
-        return ok(head);
-    }
-    let Eof { status, warnings } = Eof::read(&mut Reader::new(head), caps)?;
-    Ok(End::Eof { status, warnings })
 }
 
 /// The code in an ERR packet.

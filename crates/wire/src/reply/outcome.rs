@@ -1,6 +1,12 @@
 //! What is asked of a scan, and what it finds.
 
-use crate::StatusFlags;
+use super::head;
+use crate::codec::Reader;
+use crate::packet::Eof;
+use crate::{Capabilities, Codec as _, StatusFlags, WireError};
+
+/// The shortest OK packet; rows that end with a shorter one have an EOF packet whatever was agreed.
+const OK_MIN: usize = 7;
 
 /// Which kind of answer follows a command; [`command::Kind::answer`](crate::command::Kind::answer)
 /// tells.
@@ -114,8 +120,18 @@ pub enum End {
 }
 
 impl End {
+    /// How rows end whose last packet has `len` bytes, begins with `0xfe`, and has this `head`: all
+    /// of it, or what is there of the numbers and more.
+    pub fn of_rows(head: &[u8], len: usize, caps: Capabilities) -> Result<Self, WireError> {
+        if len >= OK_MIN && caps.contains(Capabilities::DEPRECATE_EOF) {
+            return head::ok(head);
+        }
+        let Eof { status, warnings } = Eof::read(&mut Reader::new(head), caps)?;
+        Ok(Self::Eof { status, warnings })
+    }
+
     /// The connection's status; none where the packet does not tell it.
-    pub(super) const fn status(&self) -> StatusFlags {
+    pub const fn status(&self) -> StatusFlags {
         match self {
             Self::Ok { status, .. } | Self::Eof { status, .. } => *status,
             Self::Err { .. } | Self::Other => StatusFlags::empty(),

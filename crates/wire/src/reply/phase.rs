@@ -99,7 +99,7 @@ impl Phase {
             Self::Columns { left: 0 | 1 } => Ok(Step::Next(after_columns(caps))),
             Self::Columns { left } => Ok(Step::Next(Self::Columns { left: left - 1 })),
             Self::ColumnsEnd if terminator => {
-                let end = head::terminator(head, len, caps)?;
+                let end = End::of_rows(head, len as usize, caps)?;
                 let status = end.status();
                 Ok(if cursor && status.contains(StatusFlags::CURSOR_EXISTS) {
                     end_of_result(end)
@@ -110,7 +110,7 @@ impl Phase {
                 })
             }
             Self::OutParams if terminator => Ok(Step::Next(Self::First)),
-            Self::Rows if terminator => head::terminator(head, len, caps).map(end_of_result),
+            Self::Rows if terminator => End::of_rows(head, len as usize, caps).map(end_of_result),
             Self::Rows | Self::OutParams => Ok(Step::Row),
             Self::AfterFile if first == 0x00 => head::ok(head).map(end_of_result),
             Self::Prepare if first == 0x00 => Definitions::announced(head, caps),
@@ -120,7 +120,7 @@ impl Phase {
             Self::Single | Self::Login | Self::Fields if first == 0x00 => head::ok(head).map(Step::End),
             // Events of a binary log start with 0x00.
             Self::Single | Self::Fields | Self::Endless if terminator => {
-                head::terminator(head, len, caps).map(Step::End)
+                End::of_rows(head, len as usize, caps).map(Step::End)
             }
             Self::Fields | Self::Endless => Ok(Step::Next(self)),
             // The fast success of caching_sha2_password needs no answer: OK follows.

@@ -4,7 +4,6 @@
 //! by nothing if both sides agreed on `DEPRECATE_EOF`.
 
 use super::End;
-use super::head;
 use super::phase::{Phase, Step, unexpected};
 use crate::codec::Reader;
 use crate::packet::{Eof, PrepareOk};
@@ -40,7 +39,7 @@ impl Definitions {
         if head.first() != Some(&0xfe) || !Eof::ends_rows(len as usize, caps) {
             return Err(unexpected("EOF after definitions"));
         }
-        let eof = head::terminator(head, len, caps)?;
+        let eof = End::of_rows(head, len as usize, caps)?;
         Ok(self.next_block(eof, caps))
     }
 
