@@ -9,7 +9,7 @@
 //! [`Numbering`] follows the packets of both directions, by their headers only.
 
 use crate::WireError;
-use crate::frame::{HEADER_LEN, Header};
+use crate::frame::{HEADER_LEN, Header, Piece, Pieces};
 use crate::packet::LocalInfile;
 
 /// Who is at the other end of a compressed connection.
@@ -41,15 +41,19 @@ pub struct Numbering {
 /// Where one direction is.
 #[derive(Debug, Clone, Default)]
 struct Walk {
-    /// Payload bytes of the current packet that did not pass yet.
-    left: u32,
-    /// The current header, of which `filled` bytes have passed.
-    header: [u8; HEADER_LEN],
-    filled: u8,
+    pieces: Pieces,
     /// Whether the next packet continues the message of the last one.
     continued: bool,
-    /// Whether the next byte is the first one of a message.
-    first: bool,
+}
+
+/// What has passed of one packet.
+struct Passed {
+    /// How many bytes.
+    len: usize,
+    /// The sequence id of a header whose last byte is among them, and where that byte is.
+    header: Option<(u8, usize)>,
+    /// The first byte of a message, if it is among them.
+    first: Option<u8>,
 }
 
 const _: () = assert!(size_of::<Numbering>() <= 40, "two may be held per session");
@@ -57,35 +61,21 @@ const _: () = assert!(size_of::<Numbering>() <= 40, "two may be held per session
 impl Walk {
     /// Before the first byte of a message.
     const fn is_between_messages(&self) -> bool {
-        self.left == 0 && self.filled == 0 && !self.continued
+        self.pieces.is_between() && !self.continued
     }
 
-    /// Takes a whole header or a part of one. Whether it is whole now; then it is in `header`.
-    fn take_header(&mut self, rest: &[u8]) -> (usize, bool) {
-        let free = self.header.get_mut(usize::from(self.filled)..).unwrap_or_default();
-        let len = free.len().min(rest.len());
-        for (to, from) in free.iter_mut().zip(rest) {
-            *to = *from;
+    /// Passes bytes up to the end of the current packet.
+    fn pass(&mut self, bytes: &[u8]) -> Passed {
+        let (begun, mut rest) = (self.pieces.begun(), bytes);
+        let piece = self.pieces.take(&mut rest);
+        let header = piece.map(|piece| piece.header).or_else(|| self.pieces.header());
+        let header = header.filter(|_| begun < HEADER_LEN).map(|header| (header.seq, HEADER_LEN - begun - 1));
+        let begins = piece.filter(|piece| piece.at == 0 && !self.continued);
+        let first = begins.and_then(|piece| piece.bytes.first().copied());
+        if let Some(piece) = piece.filter(Piece::ends) {
+            self.continued = piece.header.continues();
         }
-        self.filled += u8::try_from(len).unwrap_or_default(); // at most four
-        (len, usize::from(self.filled) == HEADER_LEN)
-    }
-
-    /// The packet of this header begins.
-    fn begin(&mut self, header: Header) {
-        self.filled = 0;
-        self.first = !self.continued;
-        self.left = header.len;
-        self.continued = header.continues();
-    }
-
-    /// Passes payload; returns its length, and the message's first byte if it is among it.
-    fn pass(&mut self, rest: &[u8]) -> (usize, Option<u8>) {
-        let len = rest.len().min(self.left as usize);
-        self.left -= u32::try_from(len).unwrap_or(self.left);
-        let first = if self.first && len > 0 { rest.first().copied() } else { None };
-        self.first &= len == 0;
-        (len, first)
+        Passed { len: bytes.len() - rest.len(), header, first }
     }
 }
 
@@ -136,32 +126,25 @@ impl Numbering {
 
     /// Bytes were received, all of one frame: gives the packets among them their ids.
     pub fn receive(&mut self, bytes: &mut [u8]) {
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            if self.read.left == 0 {
-                let begins = self.read.is_between_messages();
-                // Behind another message in the same frame, a client can only have put another
-                // command.
-                if begins && self.peer == Peer::Client && !self.file && !self.fresh_frame {
-                    self.packet = 0;
-                }
-                let (len, whole) = self.read.take_header(rest);
-                if whole {
-                    // The id is the last byte of a header.
-                    if let Some(seq) = rest.get_mut(len.saturating_sub(1)) {
-                        *seq = self.packet;
-                    }
-                    self.packet = self.packet.wrapping_add(1);
-                    self.fresh_frame = false;
-                    self.read.begin(Header::parse(self.read.header));
-                }
-                rest = rest.get_mut(len..).unwrap_or_default();
+        let mut begin = 0;
+        while let Some(rest) = bytes.get(begin..).filter(|rest| !rest.is_empty()) {
+            // Behind another message in the same frame, a client can only have put another command.
+            let begins = self.read.is_between_messages();
+            if begins && self.peer == Peer::Client && !self.file && !self.fresh_frame {
+                self.packet = 0;
             }
-            let (len, first) = self.read.pass(rest);
+            let Passed { len, header, first } = self.read.pass(rest);
+            if let Some((_, at)) = header {
+                if let Some(seq) = bytes.get_mut(begin + at) {
+                    *seq = self.packet;
+                }
+                self.packet = self.packet.wrapping_add(1);
+                self.fresh_frame = false;
+            }
             if self.peer == Peer::Server {
                 self.note(first);
             }
-            rest = rest.get_mut(len..).unwrap_or_default();
+            begin += len;
         }
     }
 
@@ -173,33 +156,21 @@ impl Numbering {
         let mut rest = bytes;
         while !rest.is_empty() {
             let sent = bytes.len() - rest.len();
-            if self.write.left == 0 {
-                if self.write.is_between_messages() {
-                    match rest.first_chunk::<HEADER_LEN>() {
-                        Some(header) if self.begins_anew(Header::parse(*header).seq) => {
-                            if sent > 0 {
-                                break;
-                            }
-                            let [.., seq] = *header;
-                            (self.packet, self.frame, self.file) = (seq, seq, false);
+            if self.write.is_between_messages() {
+                match rest.first_chunk::<HEADER_LEN>() {
+                    Some(header) if self.begins_anew(Header::parse(*header).seq) => {
+                        if sent > 0 {
+                            break;
                         }
-                        // What a header says that is cut here cannot be known.
-                        None if sent > 0 => break,
-                        _ => {}
+                        let [.., seq] = *header;
+                        (self.packet, self.frame, self.file) = (seq, seq, false);
                     }
+                    // What a header says that is cut here cannot be known.
+                    None if sent > 0 => break,
+                    _ => {}
                 }
-                let (len, whole) = self.write.take_header(rest);
-                if whole {
-                    let header = Header::parse(self.write.header);
-                    self.packet = header.seq.wrapping_add(1);
-                    self.write.begin(header);
-                }
-                rest = rest.get(len..).unwrap_or_default();
             }
-            let (len, first) = self.write.pass(rest);
-            if self.peer == Peer::Client {
-                self.note(first);
-            }
+            let len = self.pass_sent(rest);
             rest = rest.get(len..).unwrap_or_default();
         }
         let frame = self.frame;
@@ -209,7 +180,7 @@ impl Numbering {
 
     /// Bytes of a packet that are still to be sent; none between two packets.
     pub const fn unsent(&self) -> u32 {
-        self.write.left
+        self.write.pieces.left()
     }
 
     /// A frame begins that gets the rest of a packet and nothing else, [`unsent`](Self::unsent)
@@ -222,7 +193,15 @@ impl Numbering {
 
     /// Bytes are to be sent, of which the first ones belong to such a frame: how many.
     pub fn send_rest(&mut self, bytes: &[u8]) -> usize {
-        let (len, first) = self.write.pass(bytes);
+        self.pass_sent(bytes.get(..self.unsent() as usize).unwrap_or(bytes))
+    }
+
+    /// Passes bytes that are sent, up to the end of the current packet: how many.
+    fn pass_sent(&mut self, bytes: &[u8]) -> usize {
+        let Passed { len, header, first } = self.write.pass(bytes);
+        if let Some((seq, _)) = header {
+            self.packet = seq.wrapping_add(1);
+        }
         if self.peer == Peer::Client {
             self.note(first);
         }

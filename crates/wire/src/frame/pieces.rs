@@ -2,6 +2,11 @@
 
 use super::{HEADER_LEN, Header};
 
+/// Bytes of a header.
+const HEADER_BYTES: u32 = 4;
+
+const _: () = assert!(HEADER_BYTES as usize == HEADER_LEN);
+
 /// Cuts what was read into pieces of payload, each of one packet, wherever the reads were cut.
 #[derive(Debug, Clone, Default)]
 pub struct Pieces {
@@ -50,6 +55,14 @@ impl Pieces {
         self.begun as usize
     }
 
+    /// Payload bytes of the current packet that are still to come; none in front of its payload.
+    pub const fn left(&self) -> u32 {
+        match self.header() {
+            Some(header) => (HEADER_BYTES + header.len).saturating_sub(self.begun),
+            None => 0,
+        }
+    }
+
     /// Whether the input so far ends with a whole packet.
     pub const fn is_between(&self) -> bool {
         self.begun == 0
@@ -64,7 +77,7 @@ impl Pieces {
         }
         let header = Header::parse(self.header);
         let at = self.begun().saturating_sub(HEADER_LEN);
-        let left = (header.len as usize).saturating_sub(at);
+        let left = self.left() as usize;
         if left > 0 && input.is_empty() {
             return None;
         }
