@@ -6,7 +6,8 @@ use std::sync::Arc;
 use planner::merge::Columns;
 use planner::seen::Names;
 use wire::frame::{Front, Message, MessageReader};
-use wire::packet::{ColumnCount, Eof, Err, LocalInfile, Ok as OkPacket, OkHeader, PrepareOk};
+use wire::packet::{Eof, Err, Ok as OkPacket, PrepareOk};
+use wire::reply::{self, Answer, Phase, Step};
 use wire::{Capabilities, Codec as _, StatusFlags, WireError};
 
 use super::Kind;
@@ -43,8 +44,8 @@ pub(super) struct Shard {
     /// Whether its columns are known to be those of the client.
     pub(super) is_admitted: bool,
     caps: Capabilities,
-    kind: Kind,
     phase: Phase,
+    end: Option<End>,
     /// What is prepared, for a reply to `COM_STMT_PREPARE`.
     pub(super) prepared: Option<PrepareOk>,
     /// Payloads of the definitions of parameters and columns, until the client has them.
@@ -63,32 +64,6 @@ pub(super) struct Turn {
     pub(super) follows: bool,
     /// The session runs another one behind it.
     pub(super) is_followed: bool,
-}
-
-/// What the next message of a shard is.
-#[derive(Debug)]
-enum Phase {
-    /// OK, ERR, or the number of columns.
-    First,
-    /// A definition; `left` of them, with this one.
-    Definitions { left: u64, behind: Behind },
-    /// The EOF packet behind the definitions.
-    DefinitionsEnd { behind: Behind },
-    /// A row, or the packet that ends the rows.
-    Rows,
-    /// There is none.
-    Ended(End),
-}
-
-/// What comes behind definitions.
-#[derive(Debug, Clone, Copy)]
-enum Behind {
-    /// The rows with these columns.
-    Rows,
-    /// So many columns of a prepared statement, whose parameters the definitions were.
-    Columns(u16),
-    /// Nothing: the statement is prepared.
-    Nothing,
 }
 
 /// How the reply of a shard has ended. Payloads are those of the last packet.
@@ -128,8 +103,11 @@ impl Shard {
             turn: Turn { follows: false, is_followed: false },
             is_admitted: false,
             caps,
-            kind,
-            phase: Phase::First,
+            phase: Phase::first(match kind {
+                Kind::Result => Answer::Result,
+                Kind::Prepared { .. } => Answer::Prepare,
+            }),
+            end: None,
             prepared: None,
             definitions: Vec::new(),
             definitions_bytes: 0,
@@ -173,20 +151,17 @@ impl Shard {
 
     /// How the reply has ended; nothing while it goes on.
     pub(super) const fn end(&self) -> Option<&End> {
-        match &self.phase {
-            Phase::Ended(end) => Some(end),
-            _ => None,
-        }
+        self.end.as_ref()
     }
 
     /// Whether the reply has reached its rows, or its end.
     pub(super) const fn has_begun(&self) -> bool {
-        matches!(self.phase, Phase::Rows | Phase::Ended(_))
+        self.end.is_some() || matches!(self.phase, Phase::Rows | Phase::OutParams)
     }
 
     /// Whether the reply is a result, if it has begun.
     pub(super) const fn has_rows(&self) -> bool {
-        !matches!(self.phase, Phase::Ended(End::Ok(_)))
+        !matches!(self.end, Some(End::Ok(_)))
     }
 
     /// The error with which the reply has ended.
@@ -199,17 +174,14 @@ impl Shard {
 
     /// Nothing more can be understood of the shard.
     pub(super) fn lose(&mut self) {
-        self.phase = Phase::Ended(End::Lost);
+        self.end = Some(End::Lost);
     }
 
     /// Goes on to the first row, or to the end of a reply without rows. Whether either is reached.
     pub(super) fn begin(&mut self) -> Result<bool, Wrong> {
-        while !matches!(self.phase, Phase::Rows | Phase::Ended(_)) {
+        while !self.has_begun() {
             let Some(message) = self.front()? else { return Ok(false) };
-            let payload = self.input.payload(message).into_owned();
-            self.input.pass(message);
-            self.phase = self.behind(payload)?;
-            self.check_end()?;
+            self.take(message)?;
         }
         Ok(true)
     }
@@ -223,16 +195,15 @@ impl Shard {
             return Ok(Next::Wait);
         }
         let Some(message) = self.front()? else { return Ok(Next::Wait) };
-        let end: fn(Vec<u8>) -> End = match message.first {
-            None => return Err(empty().into()),
-            Some(Err::HEADER) => End::Refused,
-            Some(Eof::HEADER) if Eof::ends_rows(message.len, self.caps) => End::Rows,
-            Some(_) => return Ok(Next::Row(message)),
+        let is_row = match message.first {
+            None | Some(Err::HEADER) => false,
+            Some(Eof::HEADER) => !Eof::ends_rows(message.len, self.caps),
+            Some(_) => true,
         };
-        let payload = self.input.payload(message).into_owned();
-        self.input.pass(message);
-        self.phase = Phase::Ended(end(payload));
-        self.check_end()?;
+        if is_row {
+            return Ok(Next::Row(message));
+        }
+        self.take(message)?;
         Ok(Next::Ended)
     }
 
@@ -281,55 +252,51 @@ impl Shard {
         }
     }
 
-    /// The phase behind a message in front of the rows.
-    fn behind(&mut self, payload: Vec<u8>) -> Result<Phase, Wrong> {
-        let first = *payload.first().ok_or_else(empty)?;
-        if first == Err::HEADER {
-            return Ok(Phase::Ended(End::Refused(payload)));
+    /// Takes a message at the front that is no row.
+    fn take(&mut self, message: Message) -> Result<(), Wrong> {
+        let payload = self.input.payload(message).into_owned();
+        self.input.pass(message);
+        let (before, len) = (self.phase, u32::try_from(message.len).unwrap_or(u32::MAX));
+        let step = before.next(&payload, len, self.caps, false)?;
+        if let Step::End(reply::End::Err { .. }) = step {
+            self.end = Some(End::Refused(payload));
+            return Ok(());
         }
-        match self.phase {
-            Phase::First => self.behind_first(first, payload),
-            Phase::Definitions { left, behind } => {
-                self.definitions_bytes += payload.len();
-                if self.definitions_bytes > SCATTER_DEFINITIONS_BYTES_MAX {
-                    return Err(Wrong::Definitions);
-                }
-                self.definitions.push(payload.into());
-                Ok(match left {
-                    2.. => Phase::Definitions { left: left - 1, behind },
-                    _ if self.caps.contains(Capabilities::DEPRECATE_EOF) => behind.phase(),
-                    _ => Phase::DefinitionsEnd { behind },
-                })
-            }
-            Phase::DefinitionsEnd { behind } => {
+        match step {
+            Step::Next(phase) => self.phase = phase,
+            Step::End(_) => self.phase = Phase::Over,
+            Step::File => return Err(Wrong::File),
+            Step::Result(_) => return Err(Wrong::MoreResults),
+            Step::Row => {}
+        }
+        let is_end = self.phase == Phase::Over;
+        match before {
+            Phase::First if is_end => self.end = Some(End::Ok(payload)),
+            Phase::Rows if is_end => self.end = Some(End::Rows(payload)),
+            Phase::Prepare => self.prepared = Some(PrepareOk::decode(&payload, self.caps)?),
+            Phase::Columns { .. } => self.define(payload)?,
+            Phase::Definitions(definitions) if definitions.is_definition() => self.define(payload)?,
+            Phase::ColumnsEnd | Phase::Definitions(_) => {
                 self.status = Eof::decode(&payload, self.caps)?.status;
-                Ok(behind.phase())
             }
-            Phase::Rows | Phase::Ended(_) => {
-                Err(WireError::Unexpected { expected: "rows", got: "another packet" }.into())
-            }
+            // An OK packet follows the row of OUT parameters.
+            Phase::OutParams => return Err(Wrong::MoreResults),
+            _ => {}
         }
+        if is_end {
+            self.end.get_or_insert(End::Prepared);
+        }
+        Ok(())
     }
 
-    fn behind_first(&mut self, first: u8, payload: Vec<u8>) -> Result<Phase, Wrong> {
-        if matches!(self.kind, Kind::Prepared { .. }) {
-            let prepared = PrepareOk::decode(&payload, self.caps)?;
-            self.prepared = Some(prepared);
-            let PrepareOk { params, columns, .. } = prepared;
-            return Ok(Phase::of_definitions(params.into(), Behind::Columns(columns)));
+    /// Keeps a definition.
+    fn define(&mut self, payload: Vec<u8>) -> Result<(), Wrong> {
+        self.definitions_bytes += payload.len();
+        if self.definitions_bytes > SCATTER_DEFINITIONS_BYTES_MAX {
+            return Err(Wrong::Definitions);
         }
-        if first == OkHeader::Ok as u8 {
-            return Ok(Phase::Ended(End::Ok(payload)));
-        }
-        if first == LocalInfile::HEADER {
-            return Err(Wrong::File);
-        }
-        match ColumnCount::decode(&payload, self.caps)? {
-            ColumnCount { count: 0, .. } | ColumnCount { metadata_follows: Some(false), .. } => {
-                Err(WireError::Invalid { field: "column count", value: 0 }.into())
-            }
-            ColumnCount { count, .. } => Ok(Phase::of_definitions(count, Behind::Rows)),
-        }
+        self.definitions.push(payload.into());
+        Ok(())
     }
 
     /// The end of rows as an OK packet.
@@ -341,36 +308,6 @@ impl Shard {
         let Eof { warnings, status } = Eof::decode(payload, self.caps)?;
         Ok(OkPacket { warnings, ..OkPacket::plain(status) })
     }
-
-    /// Refuses an end that announces another result.
-    fn check_end(&self) -> Result<(), Wrong> {
-        match self.last_ok()? {
-            Some(ok) if ok.status.contains(StatusFlags::MORE_RESULTS) => Err(Wrong::MoreResults),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Phase {
-    /// So many definitions. Where there are none, no EOF packet ends them.
-    const fn of_definitions(left: u64, behind: Behind) -> Self {
-        if left == 0 { behind.phase() } else { Self::Definitions { left, behind } }
-    }
-}
-
-impl Behind {
-    const fn phase(self) -> Phase {
-        match self {
-            Self::Rows => Phase::Rows,
-            Self::Columns(0) | Self::Nothing => Phase::Ended(End::Prepared),
-            Self::Columns(left) => Phase::Definitions { left: left as u64, behind: Self::Nothing },
-        }
-    }
-}
-
-/// The error for a message without any byte.
-const fn empty() -> WireError {
-    WireError::Truncated { field: "packet", needed: 1, left: 0 }
 }
 
 #[cfg(test)]

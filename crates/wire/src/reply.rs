@@ -50,7 +50,8 @@ use crate::frame::{HEADER_LEN, MAX_PAYLOAD, Packet, Pieces};
 use crate::packet::PrepareOk;
 use crate::{Capabilities, Codec as _, StatusFlags, WireError};
 use head::HEAD_MAX;
-use phase::{Phase, Step};
+pub use phase::{Phase, Step};
+pub use prepare::Definitions;
 
 /// Payload length of a packet that the next one continues, in bytes, as it stands in a header.
 const FULL: u32 = 0xff_ffff;

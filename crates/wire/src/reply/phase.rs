@@ -11,13 +11,16 @@ const PROGRESS: u16 = 0xffff;
 
 /// What the next message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub enum Phase {
     /// There is none, and never was.
     Nothing,
     /// The first of a result: OK, a file request, or a column count.
     First,
     /// A column definition; `left` of them, with this one.
-    Columns { left: u32 },
+    Columns {
+        /// Never 0.
+        left: u32,
+    },
     /// The EOF packet after the column definitions.
     ColumnsEnd,
     /// A row, or the terminator.
@@ -49,7 +52,7 @@ pub(super) enum Phase {
 
 /// What a message led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     /// It was a row; the phase stays.
     Row,
     /// The answer goes on.
@@ -64,7 +67,7 @@ pub(super) enum Step {
 
 impl Phase {
     /// The phase at the start of an answer.
-    pub(super) const fn first(answer: Answer) -> Self {
+    pub const fn first(answer: Answer) -> Self {
         match answer {
             Answer::None => Self::Nothing,
             Answer::Result | Answer::Cursor => Self::First,
@@ -80,13 +83,7 @@ impl Phase {
 
     /// Judges one message: `head` is the start of its payload (all of a short one), `len` the
     /// payload length of its first packet, `cursor` whether one was asked for.
-    pub(super) fn next(
-        self,
-        head: &[u8],
-        len: u32,
-        caps: Capabilities,
-        cursor: bool,
-    ) -> Result<Step, WireError> {
+    pub fn next(self, head: &[u8], len: u32, caps: Capabilities, cursor: bool) -> Result<Step, WireError> {
         let &first = head.first().ok_or(WireError::Truncated { field: "packet", needed: 1, left: 0 })?;
         if first == 0xff {
             let code = head::err(head, caps)?;

@@ -11,7 +11,7 @@ use crate::{Capabilities, Codec as _, WireError};
 
 /// What is still to come of a prepare answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Definitions {
+pub struct Definitions {
     /// Definitions left in the current block; 0 when its EOF packet is due.
     left: u16,
     /// The number of definitions in the block after it, if there is one.
@@ -19,6 +19,11 @@ pub(super) struct Definitions {
 }
 
 impl Definitions {
+    /// Whether the next message is a definition, not the EOF packet behind a block.
+    pub const fn is_definition(self) -> bool {
+        self.left > 0
+    }
+
     /// Reads the first packet of the answer.
     pub(super) fn announced(head: &[u8], caps: Capabilities) -> Result<Step, WireError> {
         let prepare = PrepareOk::read(&mut Reader::new(head), caps)?;
