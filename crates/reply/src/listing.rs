@@ -14,6 +14,7 @@ use session::state::ids::Ids;
 use wire::codec::Reader;
 use wire::frame::{Header, MAX_PAYLOAD, Pieces};
 use wire::packet::{self, Column, ColumnCount};
+use wire::reply::{Answer, Phase, Step};
 use wire::{Capabilities, Codec as _};
 
 pub use absent::Absent;
@@ -47,21 +48,6 @@ const TABLES: [(&[u8], &[u8]); 5] = [
 /// The schemas that they are in.
 const SCHEMAS: [&[u8]; 3] = [b"information_schema", b"performance_schema", b"sys"];
 
-/// What the next packet of the answer is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
-    /// The first one.
-    Count,
-    /// This many definitions of columns.
-    Columns(u64),
-    /// The EOF packet behind them.
-    EndOfColumns,
-    /// A row, or the end.
-    Row,
-    /// Nothing that matters.
-    Anything,
-}
-
 /// One answer to a statement that shows connection ids.
 #[derive(Debug)]
 pub struct Listing {
@@ -69,7 +55,8 @@ pub struct Listing {
     columns: Columns,
     /// Definitions may say of columns that they are ids.
     by_definition: bool,
-    next: Next,
+    /// What the next message is.
+    phase: Phase,
     /// Bytes of the current row that have to be seen.
     reach: usize,
     pieces: Pieces,
@@ -88,7 +75,7 @@ impl Listing {
             capabilities,
             columns: Columns::new(ids.columns, is_binary),
             by_definition: ids.by_definition,
-            next: Next::Count,
+            phase: Phase::first(Answer::Result),
             reach: ID_BYTES_MAX,
             pieces: Pieces::new(),
             held: Vec::new(),
@@ -114,7 +101,7 @@ impl Listing {
     /// which id stands for one of the server's.
     pub(crate) fn rewrite(&mut self, mut input: &[u8], translate: impl Fn(u64) -> Option<u32>) -> Vec<u8> {
         let mut out = Vec::with_capacity(input.len() + self.held.len());
-        while self.next != Next::Anything
+        while self.phase != Phase::Over
             && let Some(piece) = self.pieces.take(&mut input)
         {
             if piece.at > self.held.len() {
@@ -133,11 +120,11 @@ impl Listing {
 
     /// Bytes of the current payload that have to be seen before the packet can be judged.
     const fn needed(&self) -> usize {
-        match self.next {
-            Next::Count => COUNT_BYTES_MAX,
-            Next::Columns(_) if !self.continued => DEFINITION_BYTES_MAX,
-            Next::Row if !self.continued => self.reach,
-            _ => 0,
+        match self.phase {
+            Phase::First => COUNT_BYTES_MAX,
+            Phase::Columns { .. } if !self.continued => DEFINITION_BYTES_MAX,
+            Phase::Rows | Phase::OutParams if !self.continued => self.reach,
+            _ => packet::Eof::BYTES_END,
         }
     }
 
@@ -151,7 +138,8 @@ impl Listing {
     ) {
         let (len, continues) = (header.len as usize, header.continues());
         let is_plain = !continues && !self.continued;
-        let is_row = is_plain && self.next == Next::Row && !self.is_end(payload, len);
+        let is_in_rows = matches!(self.phase, Phase::Rows | Phase::OutParams);
+        let is_row = is_plain && is_in_rows && !self.is_end(payload, len);
         let look = if is_row { self.columns.look(payload, len) } else { Look::default() };
         if let Some(reach) = look.needed.filter(|reach| *reach <= REACH_MAX) {
             self.reach = reach;
@@ -161,24 +149,26 @@ impl Listing {
         if std::mem::replace(&mut self.continued, continues) {
             return pass(header, payload, out);
         }
-        match self.next {
-            Next::Row if is_row && len + GROWTH_MAX < MAX_PAYLOAD => {
-                if let Some(absent) = &mut self.absent {
-                    absent.see(payload, translate);
-                }
-                return self.row(header, payload, &look.ids, translate, out);
+        if is_row && len + GROWTH_MAX < MAX_PAYLOAD {
+            if let Some(absent) = &mut self.absent {
+                absent.see(payload, translate);
             }
-            Next::Row if is_plain && !is_row => {
-                self.next = Next::Anything;
-                return self.end(header, payload, out);
-            }
-            Next::Count => self.next = self.after_count(payload, len),
-            Next::Columns(n) => {
-                self.define(payload, len);
-                self.next = if n > 1 { Next::Columns(n - 1) } else { self.after_columns() };
-            }
-            Next::EndOfColumns => self.next = Next::Row,
-            Next::Row | Next::Anything => {}
+            return self.row(header, payload, &look.ids, translate, out);
+        }
+        if is_row || is_in_rows && !is_plain {
+            return pass(header, payload, out);
+        }
+        let before = self.phase;
+        self.phase = match before.next(payload, header.len, self.capabilities, false) {
+            Ok(Step::Next(phase)) => phase,
+            // Nothing that matters comes behind a result, or behind what makes no sense.
+            _ => Phase::Over,
+        };
+        match before {
+            Phase::First => self.count(payload),
+            Phase::Columns { .. } => self.define(payload, len),
+            _ if is_in_rows && self.phase == Phase::Over => return self.end(header, payload, out),
+            _ => {}
         }
         pass(header, payload, out);
     }
@@ -215,6 +205,13 @@ impl Listing {
         pass(Header { seq, ..header }, payload, out);
     }
 
+    /// Takes note of the number of columns.
+    fn count(&mut self, payload: &[u8]) {
+        if let Ok(ColumnCount { count, .. }) = ColumnCount::decode(payload, self.capabilities) {
+            self.columns.set_count(count);
+        }
+    }
+
     /// Takes note of the next column.
     fn define(&mut self, payload: &[u8], len: usize) {
         let column = Column::read(&mut Reader::new(payload), self.capabilities).ok();
@@ -230,24 +227,6 @@ impl Listing {
             Some(&packet::Eof::HEADER) => packet::Eof::ends_rows(len, self.capabilities),
             _ => false,
         }
-    }
-
-    fn after_count(&mut self, payload: &[u8], len: usize) -> Next {
-        let count = ColumnCount::decode(payload, self.capabilities);
-        if let Ok(ColumnCount { count, .. }) = count {
-            self.columns.set_count(count);
-        }
-        match count {
-            // OK packets begin like a count of zero; errors and requests for a file are no numbers.
-            Ok(ColumnCount { count: 1.., .. }) if payload.len() < len => Next::Anything,
-            Ok(ColumnCount { count: 1.., metadata_follows: Some(false) }) => self.after_columns(),
-            Ok(ColumnCount { count: count @ 1.., .. }) => Next::Columns(count),
-            _ => Next::Anything,
-        }
-    }
-
-    const fn after_columns(&self) -> Next {
-        if self.capabilities.contains(Capabilities::DEPRECATE_EOF) { Next::Row } else { Next::EndOfColumns }
     }
 }
 
