@@ -19,6 +19,8 @@ pub struct Columns {
     pieces: Pieces,
     /// The beginning of a payload that is not complete enough to be judged.
     held: Vec<u8>,
+    /// Whether the next packet continues the message of the one before it.
+    continued: bool,
     /// How many packets that end something are still to come.
     ends: u8,
     /// How many columns the client knows of.
@@ -33,7 +35,15 @@ impl Columns {
     pub const fn new(capabilities: Capabilities, cursor: bool, known: u16) -> Self {
         let is_classic = !capabilities.contains(Capabilities::DEPRECATE_EOF);
         let ends = if is_classic && !cursor { 2 } else { 1 };
-        Self { capabilities, pieces: Pieces::new(), held: Vec::new(), ends, known, are_others: None }
+        Self {
+            capabilities,
+            pieces: Pieces::new(),
+            held: Vec::new(),
+            continued: false,
+            ends,
+            known,
+            are_others: None,
+        }
     }
 
     /// The bytes for the client, in place of these, the next ones of the server.
@@ -52,7 +62,9 @@ impl Columns {
                 out.extend_from_slice(&piece.header.to_bytes());
                 let begin = out.len();
                 out.append(&mut self.held);
-                self.judge(len, out.get_mut(begin..).unwrap_or_default());
+                if !std::mem::replace(&mut self.continued, piece.header.continues()) {
+                    self.judge(len, out.get_mut(begin..).unwrap_or_default());
+                }
             }
         }
         out.extend_from_slice(input);
@@ -155,5 +167,14 @@ mod tests {
         let caps = none.union(Capabilities::DEPRECATE_EOF);
         let ok = |status: u8| [b"\xfe\0\0\x02", &[status][..], b"\0\0"].concat();
         becomes_for(1, caps, false, &[&[1], COLUMN, ROW, &ok(4)], &[&[1], COLUMN, ROW, &ok(0)]);
+    }
+
+    #[test]
+    fn c15_the_second_packet_of_a_row_ends_nothing() {
+        let none = Capabilities::PROTOCOL_41;
+        let row = [vec![0; wire::frame::MAX_PAYLOAD], b"\xfe\0\0\x02\0 of a value".to_vec()].concat();
+        let before = answer(&[&[1], COLUMN, EOF, &row, EOF]);
+        let mut changed = Columns::new(none, false, 3);
+        assert!(changed.rewrite(&before) == answer(&[&[1], COLUMN, EOF_CHANGED, &row, EOF_CHANGED]));
     }
 }
