@@ -10,9 +10,9 @@
 //! There are two ways through a read. *Whole packets* are judged where they lie: rows, of which a
 //! large result consists, in a loop of their own (`pass_rows`) that does one bounds check, one
 //! comparison of the expected sequence id and one of the first byte per row, and touches no memory
-//! besides the header; every other packet by `Phase::next`. A *packet cut by the end of the read* is
-//! taken in [`Pieces`], and the first `HEAD_MAX` bytes of its payload go to a small inline array. So
-//! nothing is ever allocated, no body byte is copied, and the scanner is 88 bytes.
+//! besides the header; every other packet by [`Phase::next`]. A *packet cut by the end of the read*
+//! is taken in [`Pieces`], and the first `HEAD_MAX` bytes of its payload go to a small inline
+//! array. So nothing is ever allocated, no body byte is copied, and the scanner is 88 bytes.
 //!
 //! Measured beside the plainest loop over lengths and first bytes (one core of a busy AMD EPYC,
 //! release build, 1000 rows of 20 bytes): 3.3 ns per row against 3.1, and 40 ns for an answer that

@@ -69,7 +69,13 @@ impl Pieces {
     }
 
     /// Takes the next piece off `input`; nothing, and all of `input`, if more has to come first.
+    #[inline]
     pub fn take<'i>(&mut self, input: &mut &'i [u8]) -> Option<Piece<'i>> {
+        if self.begun == 0
+            && let Some((header, rest)) = input.split_first_chunk()
+        {
+            (self.header, self.begun, *input) = (*header, HEADER_BYTES, rest);
+        }
         while let Some(place) = self.header.get_mut(self.begun as usize) {
             let (byte, rest) = input.split_first()?;
             (*place, *input) = (*byte, rest);

@@ -46,6 +46,7 @@ impl Ok<'_> {
     }
 
     /// Reads the numbers, which the texts follow: all that there is in the beginning of a packet.
+    #[inline]
     pub(crate) fn read_numbers(reader: &mut Reader<'_>) -> Result<Self, WireError> {
         let header = match reader.u8("OK header")? {
             0x00 => OkHeader::Ok,

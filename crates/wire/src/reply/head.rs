@@ -16,6 +16,7 @@ pub(super) const HEAD_MAX: usize = 1 + 9 + 9 + 2 + 2;
 pub(super) const COLUMNS_MAX: u32 = 1 << 29;
 
 /// OK packet.
+#[inline]
 pub(super) fn ok(head: &[u8]) -> Result<End, WireError> {
     let OkPacket { affected_rows, last_insert_id, status, warnings, .. } =
         OkPacket::read_numbers(&mut Reader::new(head))?;
