@@ -124,13 +124,21 @@ async fn converse(world: Rc<World>, name: String, end: End) {
         }
         match &*text {
             _ if command == [Kind::ResetConnection as u8] => server.status = StatusFlags::AUTOCOMMIT,
+            text if text.ends_with(" AND NO CHAIN NO RELEASE") => {
+                server.status -= StatusFlags::IN_TRANSACTION
+            }
+            text if text.ends_with(" RELEASE") && !text.contains("NO RELEASE") => return server.ok().await,
             "COMMIT" | "ROLLBACK" => server.status -= StatusFlags::IN_TRANSACTION,
-            "BEGIN" => server.status |= StatusFlags::IN_TRANSACTION,
+            "BEGIN" | "START TRANSACTION READ ONLY" | "COMMIT AND CHAIN" | "ROLLBACK AND CHAIN" => {
+                server.status |= StatusFlags::IN_TRANSACTION;
+            }
             text if text.ends_with("autocommit = 0") => server.status -= StatusFlags::AUTOCOMMIT,
             _ if !autocommit => server.status |= StatusFlags::IN_TRANSACTION,
             _ => {}
         }
-        if is_question {
+        if is_question && name == "home" {
+            server.rows(&["?"; 13], &[]).await;
+        } else if is_question {
             define(&mut server).await;
         } else if text.starts_with("SHOW WARNINGS") {
             let late = ["Error", "1205", "Lock wait timeout exceeded"].map(Some);

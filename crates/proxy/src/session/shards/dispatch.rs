@@ -18,7 +18,7 @@ use crate::session::shards::execute::statement_at_shards;
 use crate::session::shards::facts::too_long;
 use crate::session::shards::planned::run_command;
 use crate::session::shards::prepared::names_one;
-use crate::session::shards::role::{Place, Role};
+use crate::session::shards::role::{Place, Role, Transaction};
 use crate::session::shards::transaction::{is_about_transaction, roll_back_at_shards};
 use crate::session::state::{Past, SessionState};
 
@@ -38,6 +38,10 @@ pub(in crate::session) async fn at_shards(
     if leg.state.past.replace(Past::ROLLED_BACK, false) {
         // Home was rolled back. What is open there now came behind that.
         roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
+    }
+    if !leg.state.in_transaction() && !leg.state.begins_later() {
+        // Only now it is known that home has ended it.
+        leg.links.away.role.shards().transaction = Transaction::default();
     }
     if ::command::is_about_transactions(kind) {
         leg.heed_lost_shards(entry).await?;

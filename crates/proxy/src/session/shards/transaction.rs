@@ -83,8 +83,11 @@ impl Leg {
             },
             StatementKind::Rollback => {
                 let is_at_shards = self.links.away.role.has_transaction();
-                roll_back_at_shards(entry, &self.state, &mut self.links).await?;
                 let is_plain = bracket(text) == Some(Bracket::End);
+                let at_home = std::mem::take(&mut self.links.away.role.shards().transaction);
+                roll_back_at_shards(entry, &self.state, &mut self.links).await?;
+                // It is over there unless it is interrupted.
+                self.links.away.role.shards().transaction = at_home;
                 if is_at_shards && is_plain && !self.state.begins_later() {
                     return self.roll_back_home(entry, text).await;
                 }
@@ -150,7 +153,7 @@ impl Leg {
         is_clients: bool,
     ) -> Result<Result<Option<Vec<u8>>, Vec<u8>>, Ending> {
         let wrote_at_home = self.links.away.role.shards().transaction.wrote_at_home;
-        let mut parts = end_at_shards(entry, &self.state, &mut self.links, b"COMMIT").await?;
+        let mut parts = say_at_shards(entry, &self.state, &mut self.links, b"COMMIT").await?;
         let mut reply = None;
         let place = committed::Place::Home;
         let is_in = self.state.in_transaction();
@@ -218,10 +221,14 @@ impl Leg {
         entry: &BookEntry,
     ) -> Result<Result<(), Vec<u8>>, Ending> {
         let is_at_home = self.state.in_transaction() || self.state.begins_later();
-        match self.commit_with(entry, b"COMMIT", false).await? {
-            Ok(None) if is_at_home => Ok(error_of(&self.ask(entry, b"COMMIT").await?).map_or(Ok(()), Err)),
-            other => Ok(other.map(drop)),
+        let done = match self.commit_with(entry, b"COMMIT", false).await? {
+            Ok(None) if is_at_home => error_of(&self.ask(entry, b"COMMIT").await?).map_or(Ok(()), Err),
+            other => other.map(drop),
+        };
+        if done.is_ok() {
+            self.links.away.role.shards().transaction = Transaction::default();
         }
+        Ok(done)
     }
 
     /// A statement that runs at home ends the transaction, or may do so unseen: shards in it hear
@@ -283,25 +290,15 @@ fn is_undone(error: &[u8]) -> bool {
     code == INTERRUPTED || CODES_OF_CLIENTS.contains(&code) || code >= CODES_OF_PROXY
 }
 
-/// Has the transaction end at all shards that are in it. What each has said.
-async fn end_at_shards(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
-    text: &[u8],
-) -> Result<Vec<Part>, Ending> {
-    links.away.role.shards().transaction = Transaction::default();
-    say_at_shards(entry, state, links, text).await
-}
-
 /// Has the transaction end at all shards that are in it. Nothing of it lasts.
 pub(super) async fn roll_back_at_shards(
     entry: &BookEntry,
     state: &SessionState,
     links: &mut Links,
 ) -> Result<(), Ending> {
-    end_at_shards(entry, state, links, b"ROLLBACK").await?;
+    say_at_shards(entry, state, links, b"ROLLBACK").await?;
     let shards = links.away.role.shards();
+    shards.transaction = Transaction::default();
     // A connection on which that was refused is closed: that rolls back.
     shards.inner.retain(|inner| !inner.is_in_transaction());
     shards.inner.iter_mut().for_each(|inner| inner.wrote = false);
@@ -354,9 +351,6 @@ pub(super) async fn enter(
         return Ok(Err(payload_of(&leg.state, &error)));
     }
     let is_open = leg.state.in_transaction() || leg.state.begins_later();
-    if !is_open {
-        leg.links.away.role.shards().transaction = Transaction::default();
-    }
     let layout = entry.worker.settings().shards.clone();
     let shards = leg.links.away.role.shards();
     if shards.layout.is_none() || !shards.inner.iter().any(Inner::is_in_transaction) {
