@@ -2,6 +2,7 @@
 //! behind them, or the session ends with them.
 
 use config::ShardTransactions;
+use wire::StatusFlags;
 
 use super::shards_lost::{Fault, config, ok, scene, scene_of};
 use super::support::{Client, play};
@@ -14,10 +15,17 @@ async fn refused(client: &mut Client, sql: &str, code: u16) -> String {
     client.expect_err(code).await.to_string()
 }
 
+/// Whether a transaction is open behind this statement, which succeeds.
+async fn opens(client: &mut Client, sql: &str) -> bool {
+    client.send_query(sql).await;
+    client.expect_ok().await.status.contains(StatusFlags::IN_TRANSACTION)
+}
+
 /// Its home has it as before.
 #[test]
 fn c08_a_transaction_whose_end_is_interrupted_at_home_has_still_written_there() {
-    for (before, end) in [(READ, "COMMIT"), ("DO 1", "ROLLBACK"), (READ, "BEGIN")] {
+    for (before, end) in [(READ, "COMMIT"), (READ, "COMMIT AND CHAIN"), ("DO 1", "ROLLBACK"), (READ, "BEGIN")]
+    {
         play(async || {
             let (_stage, world, mut client) = scene().await;
             ok(&mut client, &["BEGIN", "DELETE FROM h", before]).await;
@@ -64,4 +72,149 @@ fn c08_a_transaction_whose_commit_is_interrupted_at_home_is_what_it_was() {
         ];
         assert_eq!(world.take(), expected);
     });
+}
+
+#[test]
+fn c08_a_transaction_begins_behind_an_end_over_shards_that_home_has_refused() {
+    for (end, fault, begin) in [
+        ("COMMIT AND CHAIN", Fault::Interrupted, "home: BEGIN"),
+        ("COMMIT AND CHAIN", Fault::Closes, "home: BEGIN"),
+        ("ROLLBACK AND CHAIN", Fault::Interrupted, "home: BEGIN"),
+        ("ROLLBACK AND CHAIN", Fault::Closes, "home: ROLLBACK AND CHAIN"),
+    ] {
+        play(async || {
+            let (_stage, world, mut client) = scene().await;
+            ok(&mut client, &["BEGIN", "DO 1", WRITE]).await;
+            world.fails("home", end, fault);
+            assert!(opens(&mut client, end).await, "{end}");
+            let all = world.take();
+            assert!(all.ends_with(&[begin.to_owned()]), "{end}: {all:?}");
+            assert!(all.contains(&format!("a: {}", &end[..end.len() - 10])), "{end}: {all:?}");
+            ok(&mut client, &[WRITE, "ROLLBACK"]).await;
+            let expected = ["a: BEGIN", &format!("a: {WRITE}"), "a: ROLLBACK", "home: ROLLBACK"];
+            assert_eq!(world.take(), expected, "{end}");
+        });
+    }
+}
+
+/// What shards have committed is not told as an error that may be tried again.
+#[test]
+fn c10_a_commit_over_shards_behind_which_no_transaction_begins_is_told_as_done() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["BEGIN", "DO 1", WRITE]).await;
+        world.fails("home", "COMMIT AND CHAIN", Fault::Interrupted);
+        world.fails("home", "BEGIN", Fault::Interrupted);
+        let error = refused(&mut client, "COMMIT AND CHAIN", 9010).await;
+        assert!(error.contains("committed at hostgroup 1"), "{error}");
+        assert!(!opens(&mut client, "DO 2").await);
+    });
+}
+
+/// Home has no part of either.
+#[test]
+fn a_transaction_that_shards_alone_are_in_is_followed_by_another_one() {
+    for end in ["COMMIT", "ROLLBACK"] {
+        play(async || {
+            let (_stage, world, mut client) = scene().await;
+            ok(&mut client, &["BEGIN", WRITE]).await;
+            assert!(opens(&mut client, &format!("{end} AND CHAIN")).await);
+            ok(&mut client, &[WRITE, "COMMIT"]).await;
+            let write = format!("a: {WRITE}");
+            let expected = ["a: BEGIN", &write, &format!("a: {end}"), "a: BEGIN", &write, "a: COMMIT"];
+            assert_eq!(world.take(), expected);
+        });
+    }
+}
+
+/// Servers begin it with the same characteristics, and with no savepoints.
+#[test]
+fn a_transaction_behind_another_one_is_like_it_at_shards() {
+    for end in ["COMMIT AND CHAIN", "ROLLBACK AND CHAIN"] {
+        play(async || {
+            let (_stage, world, mut client) = scene().await;
+            ok(&mut client, &["START TRANSACTION READ ONLY", "SAVEPOINT s", READ]).await;
+            assert!(opens(&mut client, end).await);
+            world.take();
+            ok(&mut client, &[READ]).await;
+            assert_eq!(world.take(), ["a: START TRANSACTION READ ONLY", &format!("a: {READ}")]);
+        });
+        play(async || {
+            let (_stage, _world, mut client) = scene().await;
+            let level = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE";
+            ok(&mut client, &[level, "BEGIN", end]).await;
+            let error = refused(&mut client, WRITE, 1235).await;
+            assert!(error.contains("SET TRANSACTION"), "{error}");
+        });
+    }
+}
+
+#[test]
+fn what_home_has_written_before_another_transaction_is_none_of_its_writes() {
+    play(async || {
+        let mut config = config();
+        config.pointsman.shard_transactions = ShardTransactions::Single;
+        let (_stage, _world, mut client) = scene_of(config).await;
+        ok(&mut client, &["BEGIN", "DELETE FROM h", "COMMIT AND CHAIN", WRITE, "COMMIT"]).await;
+    });
+}
+
+#[test]
+fn c10_the_end_of_a_transaction_and_of_its_session_is_told_before_the_session_ends() {
+    for (before, end) in [
+        ("DO 1", "COMMIT RELEASE"),
+        ("DO 1", "ROLLBACK RELEASE"),
+        (READ, "COMMIT RELEASE"),
+        (READ, "ROLLBACK RELEASE"),
+    ] {
+        play(async || {
+            let (_stage, world, mut client) = scene().await;
+            ok(&mut client, &["BEGIN", before, WRITE]).await;
+            assert!(!opens(&mut client, end).await);
+            client.expect_end().await;
+            let all = world.take();
+            let word = end.split(' ').next().unwrap();
+            assert!(all.contains(&format!("a: {word}")), "{all:?}");
+            assert_eq!(all.iter().any(|text| text.starts_with(&format!("home: {word}"))), before == "DO 1");
+        });
+    }
+}
+
+#[test]
+fn c24_a_rollback_that_ends_the_session_and_is_killed_at_home_is_a_rollback() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["BEGIN", "DO 1", WRITE]).await;
+        world.fails("home", "ROLLBACK", Fault::Interrupted);
+        assert!(!opens(&mut client, "ROLLBACK RELEASE").await);
+        client.expect_end().await;
+    });
+}
+
+/// A server that refuses a commit does not end the session.
+#[test]
+fn c10_a_session_goes_on_whose_last_commit_is_refused() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["BEGIN", "DELETE FROM h", WRITE]).await;
+        world.fails("home", "COMMIT", Fault::Interrupted);
+        refused(&mut client, "COMMIT RELEASE", 9010).await;
+        assert!(!opens(&mut client, "DO 2").await);
+    });
+}
+
+/// What servers make of them is not known when shards are to hear it.
+#[test]
+fn an_end_of_a_transaction_that_servers_may_refuse_changes_nothing_over_shards() {
+    for end in ["COMMIT AND CHAIN RELEASE", "ROLLBACK NOW", "COMMIT /*! RELEASE */"] {
+        play(async || {
+            let (_stage, world, mut client) = scene().await;
+            ok(&mut client, &["BEGIN", WRITE]).await;
+            world.take();
+            refused(&mut client, end, 1235).await;
+            assert!(world.take().is_empty());
+            ok(&mut client, &["COMMIT"]).await;
+            assert_eq!(world.take(), ["a: COMMIT"]);
+        });
+    }
 }

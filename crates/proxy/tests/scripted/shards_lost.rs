@@ -73,6 +73,20 @@ pub(super) fn config() -> Config {
     config
 }
 
+/// What a statement that succeeds makes of the status.
+fn note_status(status: &mut StatusFlags, text: &str) {
+    match text {
+        "COMMIT" | "ROLLBACK" => *status -= StatusFlags::IN_TRANSACTION,
+        text if text.ends_with(" AND NO CHAIN NO RELEASE") => *status -= StatusFlags::IN_TRANSACTION,
+        "BEGIN" | "START TRANSACTION READ ONLY" | "COMMIT AND CHAIN" | "ROLLBACK AND CHAIN" => {
+            *status |= StatusFlags::IN_TRANSACTION;
+        }
+        text if text.ends_with("autocommit = 0") => *status -= StatusFlags::AUTOCOMMIT,
+        _ if !status.contains(StatusFlags::AUTOCOMMIT) => *status |= StatusFlags::IN_TRANSACTION,
+        _ => {}
+    }
+}
+
 /// A connection to a server.
 async fn converse(world: Rc<World>, name: String, end: End) {
     let name = name.split(':').next().unwrap().to_owned();
@@ -90,7 +104,6 @@ async fn converse(world: Rc<World>, name: String, end: End) {
             server.ok().await;
             continue;
         }
-        let autocommit = server.status.contains(StatusFlags::AUTOCOMMIT);
         match world.fault_at(&name, &text) {
             Some(Fault::Closes) => return,
             Some(Fault::Interrupted) => {
@@ -122,19 +135,12 @@ async fn converse(world: Rc<World>, name: String, end: End) {
             }
             None => {}
         }
-        match &*text {
-            _ if command == [Kind::ResetConnection as u8] => server.status = StatusFlags::AUTOCOMMIT,
-            text if text.ends_with(" AND NO CHAIN NO RELEASE") => {
-                server.status -= StatusFlags::IN_TRANSACTION
-            }
-            text if text.ends_with(" RELEASE") && !text.contains("NO RELEASE") => return server.ok().await,
-            "COMMIT" | "ROLLBACK" => server.status -= StatusFlags::IN_TRANSACTION,
-            "BEGIN" | "START TRANSACTION READ ONLY" | "COMMIT AND CHAIN" | "ROLLBACK AND CHAIN" => {
-                server.status |= StatusFlags::IN_TRANSACTION;
-            }
-            text if text.ends_with("autocommit = 0") => server.status -= StatusFlags::AUTOCOMMIT,
-            _ if !autocommit => server.status |= StatusFlags::IN_TRANSACTION,
-            _ => {}
+        if command == [Kind::ResetConnection as u8] {
+            server.status = StatusFlags::AUTOCOMMIT;
+        } else if text.ends_with(" RELEASE") && !text.ends_with(" NO RELEASE") {
+            return server.ok().await;
+        } else {
+            note_status(&mut server.status, &text);
         }
         if is_question && name == "home" {
             server.rows(&["?"; 13], &[]).await;

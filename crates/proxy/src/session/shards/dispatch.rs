@@ -39,10 +39,6 @@ pub(in crate::session) async fn at_shards(
         // Home was rolled back. What is open there now came behind that.
         roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
     }
-    if !leg.state.in_transaction() && !leg.state.begins_later() {
-        // Only now it is known that home has ended it.
-        leg.links.away.role.shards().transaction = Transaction::default();
-    }
     if ::command::is_about_transactions(kind) {
         leg.heed_lost_shards(entry).await?;
         if leg.state.transaction.rolled_back.is_some() {
@@ -53,6 +49,10 @@ pub(in crate::session) async fn at_shards(
             }
             return Ok(leg.links.stay_home(kind));
         }
+    }
+    if !leg.state.in_transaction() && !leg.state.begins_later() {
+        // Only now it is known that home has ended it.
+        leg.links.away.role.shards().transaction = Transaction::default();
     }
     if matches!(kind, Kind::Query | Kind::StmtPrepare) {
         complete_front(entry, io, leg).await?;
@@ -118,7 +118,7 @@ async fn follow_up_at_shards(
             entry.answered_here(&leg.links, 0);
         }
     }
-    Ok(Phase::Over)
+    if leg.state.past.contains(Past::RELEASED) { Err(Ending::Silent) } else { Ok(Phase::Over) }
 }
 
 async fn query_at_shards(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<Done, Ending> {

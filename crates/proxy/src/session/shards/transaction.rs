@@ -38,7 +38,7 @@ use crate::session::links::Links;
 use crate::session::state::{OF_SESSION, Past, SessionState};
 use crate::session::without_writer::{begin_later, end_unbegun, may_begin_later};
 use crate::state::Pin;
-use crate::state::without_writer::{Bracket, bracket};
+use crate::state::without_writer::Sequel;
 
 /// What the home says of its part that is rolled back since another one was: error 1213.
 const ROLLED_BACK: [u8; 3] = [0xff, 0xbd, 0x04];
@@ -73,24 +73,8 @@ impl Leg {
         text: &[u8],
     ) -> Result<Done, Ending> {
         match what.kind {
-            StatementKind::Commit => match self.commit_with(entry, text, true).await? {
-                Ok(None) => {}
-                Ok(Some(reply)) => {
-                    self.links.away.role.shards().last = Place::Home;
-                    return Ok(Done::Told(reply));
-                }
-                Err(error) => return Ok(Done::Answered(error)),
-            },
-            StatementKind::Rollback => {
-                let is_at_shards = self.links.away.role.has_transaction();
-                let is_plain = bracket(text) == Some(Bracket::End);
-                let at_home = std::mem::take(&mut self.links.away.role.shards().transaction);
-                roll_back_at_shards(entry, &self.state, &mut self.links).await?;
-                // It is over there unless it is interrupted.
-                self.links.away.role.shards().transaction = at_home;
-                if is_at_shards && is_plain && !self.state.begins_later() {
-                    return self.roll_back_home(entry, text).await;
-                }
+            ends @ (StatementKind::Commit | StatementKind::Rollback) => {
+                return end_transaction(entry, self, ends, text).await;
             }
             begins if begins.begins() => {
                 if let Err(error) = self.commit_everywhere(entry).await? {
@@ -105,10 +89,6 @@ impl Leg {
                 }
             }
             divides => return self.divide_transaction(entry, divides, text).await,
-        }
-        if self.state.begins_later() && bracket(text) == Some(Bracket::End) {
-            self.links.away.role.shards().last = Place::Home;
-            return Ok(Done::Answered(end_unbegun(&mut self.state)));
         }
         Ok(Done::Home)
     }
@@ -142,15 +122,15 @@ impl Leg {
 }
 
 impl Leg {
-    /// Commits at all shards that are in the transaction. Home, if that is in it or the statement
-    /// `is_clients`, commits behind shards that have changed something, by this statement, whose
-    /// reply is returned. The payload of the error if not all that was changed lasts: then the
-    /// transaction is over everywhere.
+    /// Commits at all shards that are in it. Home, if it is in the transaction or the statement is
+    /// the client's, with its sequel, commits behind shards that have changed something, by this
+    /// statement, whose reply is returned. The payload of the error if not all that was changed
+    /// lasts: then the transaction is over everywhere.
     async fn commit_with(
         &mut self,
         entry: &BookEntry,
         text: &[u8],
-        is_clients: bool,
+        clients: Option<Sequel>,
     ) -> Result<Result<Option<Vec<u8>>, Vec<u8>>, Ending> {
         let wrote_at_home = self.links.away.role.shards().transaction.wrote_at_home;
         let mut parts = say_at_shards(entry, &self.state, &mut self.links, b"COMMIT").await?;
@@ -158,14 +138,15 @@ impl Leg {
         let place = committed::Place::Home;
         let is_in = self.state.in_transaction();
         match verdict(&parts) {
-            _ if self.state.begins_later() || !is_in && !is_clients => {}
+            _ if self.state.begins_later() || !is_in && clients.is_none() => {}
             Verdict::Committed if parts.iter().any(|part| part.wrote) => {
                 let mut said = self.ask(entry, text).await?;
-                let refusal = error_of(&said);
-                if refusal.is_some() && !wrote_at_home {
-                    said = self.pass_over_home(entry).await?;
+                let is_passed = !wrote_at_home && error_of(&said).is_some();
+                if is_passed {
+                    said = pass_over_home(entry, self, clients.unwrap_or_default()).await?;
                 }
-                parts.push(Part { place, wrote: wrote_at_home, refusal });
+                // If the transaction behind this one does not begin, that is told with this one.
+                parts.push(Part { place, wrote: wrote_at_home || is_passed, refusal: error_of(&said) });
                 reply = Some(said);
             }
             // Home is rolled back, too.
@@ -192,27 +173,6 @@ impl Leg {
         }
     }
 
-    /// Home has refused the end of a transaction to which it has nothing to add: the transaction is
-    /// over there, too, and has ended as the statement says. So says the reply.
-    async fn pass_over_home(&mut self, entry: &BookEntry) -> Result<Vec<u8>, Ending> {
-        self.roll_back_everywhere(entry).await?;
-        self.state.past.remove(Past::ROLLED_BACK);
-        let mut packet = Vec::new();
-        put_message(&mut packet, 1, &ok(self.state.identity.capabilities, self.state.status));
-        Ok(packet)
-    }
-
-    /// Rolls home back by this statement, behind shards. What they had is gone: home does not keep
-    /// its part, even if the statement is interrupted there.
-    async fn roll_back_home(&mut self, entry: &BookEntry, text: &[u8]) -> Result<Done, Ending> {
-        let mut said = self.ask(entry, text).await?;
-        if error_of(&said).is_some_and(|error| is_undone(&error)) {
-            said = self.pass_over_home(entry).await?;
-        }
-        self.links.away.role.shards().last = Place::Home;
-        Ok(Done::Told(said))
-    }
-
     /// Servers commit before a statement that begins a transaction or defines tables: so do all
     /// that are in the transaction, before the statement in the backlog. The payload of the error
     /// if not all that was changed lasts.
@@ -221,7 +181,7 @@ impl Leg {
         entry: &BookEntry,
     ) -> Result<Result<(), Vec<u8>>, Ending> {
         let is_at_home = self.state.in_transaction() || self.state.begins_later();
-        let done = match self.commit_with(entry, b"COMMIT", false).await? {
+        let done = match self.commit_with(entry, b"COMMIT", None).await? {
             Ok(None) if is_at_home => error_of(&self.ask(entry, b"COMMIT").await?).map_or(Ok(()), Err),
             other => other.map(drop),
         };
@@ -284,6 +244,79 @@ impl Leg {
     }
 }
 
+/// The command in the backlog ends the transaction, as it says: shards in it end it first, then
+/// home, and what comes behind it begins at home.
+async fn end_transaction(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    ends: StatementKind,
+    text: &[u8],
+) -> Result<Done, Ending> {
+    let is_at_shards = leg.links.away.role.has_transaction();
+    let Some(sequel) = Sequel::of(text, leg.state.shared_settings()) else {
+        let error = ClientError::not_sharded("a COMMIT or ROLLBACK of this form", "shards are in it");
+        return Ok(if is_at_shards { Done::Refused(error) } else { Done::Home });
+    };
+    // The session ends when its client has heard what has become of the transaction.
+    let alone = [ends.name(), " AND NO CHAIN NO RELEASE"].concat();
+    let at_home = if sequel.releases { alone.as_bytes() } else { text };
+    let mut reply = None;
+    if ends == StatementKind::Commit {
+        match leg.commit_with(entry, at_home, Some(sequel)).await? {
+            Ok(said) => reply = said,
+            Err(error) => return Ok(Done::Answered(error)),
+        }
+    } else {
+        roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
+    }
+    let may_pass = is_at_shards && ends == StatementKind::Rollback;
+    let reply = match reply {
+        Some(reply) => reply,
+        None if leg.state.begins_later() => {
+            if !sequel.chains {
+                end_unbegun(&mut leg.state);
+            }
+            ok_packet(&leg.state)
+        }
+        None if may_pass || sequel.chains => {
+            let said = leg.ask(entry, at_home).await?;
+            // What shards had is gone: home does not keep its part.
+            let is_passed = may_pass && error_of(&said).is_some_and(|error| is_undone(&error));
+            if is_passed { pass_over_home(entry, leg, sequel).await? } else { said }
+        }
+        None => return Ok(Done::Home),
+    };
+    let shards = leg.links.away.role.shards();
+    shards.last = Place::Home;
+    if error_of(&reply).is_none() {
+        // The one behind it has the same characteristics.
+        let Transaction { beginning, is_special, .. } = std::mem::take(&mut shards.transaction);
+        shards.transaction = Transaction { beginning, is_special, ..Transaction::default() };
+        leg.state.past.set(Past::RELEASED, sequel.releases);
+    }
+    Ok(Done::Told(reply))
+}
+
+/// Home has refused the end of a transaction to which it has nothing to add: the transaction is
+/// over there, too, and has ended as the statement says. So says the reply, if the one behind it
+/// has begun.
+async fn pass_over_home(entry: &BookEntry, leg: &mut Leg, sequel: Sequel) -> Result<Vec<u8>, Ending> {
+    leg.roll_back_everywhere(entry).await?;
+    leg.state.past.remove(Past::ROLLED_BACK);
+    if sequel.releases || !sequel.chains {
+        return Ok(ok_packet(&leg.state));
+    }
+    let begin = leg.links.away.role.shards().transaction.beginning.clone();
+    leg.ask(entry, begin.as_deref().unwrap_or(b"BEGIN")).await
+}
+
+/// What tells the client that it is done.
+fn ok_packet(state: &SessionState) -> Vec<u8> {
+    let mut packet = Vec::new();
+    put_message(&mut packet, 1, &ok(state.identity.capabilities, state.status));
+    packet
+}
+
 /// Whether an error says that a statement was interrupted, or has come to no server.
 fn is_undone(error: &[u8]) -> bool {
     let code = packet::Err::decode(error, Capabilities::PROTOCOL_41).map_or(0, |error| error.code);
@@ -298,7 +331,6 @@ pub(super) async fn roll_back_at_shards(
 ) -> Result<(), Ending> {
     say_at_shards(entry, state, links, b"ROLLBACK").await?;
     let shards = links.away.role.shards();
-    shards.transaction = Transaction::default();
     // A connection on which that was refused is closed: that rolls back.
     shards.inner.retain(|inner| !inner.is_in_transaction());
     shards.inner.iter_mut().for_each(|inner| inner.wrote = false);
