@@ -218,3 +218,29 @@ fn an_end_of_a_transaction_that_servers_may_refuse_changes_nothing_over_shards()
         });
     }
 }
+
+/// Nothing has been committed by then: a client that commits again has all that it has written.
+#[test]
+fn c10_a_commit_that_all_shards_interrupt_leaves_the_transaction_open() {
+    for end in ["COMMIT", "COMMIT RELEASE", "BEGIN"] {
+        for (before, write) in
+            [("DO 1", WRITE), (READ, WRITE), ("DELETE FROM h", "INSERT INTO t (id) VALUES (2), (3)")]
+        {
+            play(async || {
+                let (_stage, world, mut client) = scene().await;
+                ok(&mut client, &["BEGIN", before, write]).await;
+                let is_at_b = write != WRITE;
+                world.fails("a", "COMMIT", Fault::Interrupted);
+                if is_at_b {
+                    world.fails("b", "COMMIT", Fault::Interrupted);
+                }
+                refused(&mut client, end, 1317).await;
+                world.take();
+                ok(&mut client, &["COMMIT"]).await;
+                let all = world.take();
+                assert!(all.contains(&"a: COMMIT".to_owned()), "{end}: {all:?}");
+                assert_eq!(all.contains(&"b: COMMIT".to_owned()), is_at_b, "{end}: {all:?}");
+            });
+        }
+    }
+}

@@ -19,7 +19,7 @@ use session::committed::{self, Part, Verdict, verdict};
 use sql::StatementKind;
 use sql::shape::Effects;
 use wire::frame::put_message;
-use wire::{Capabilities, Codec as _, packet};
+use wire::packet;
 
 use super::autocommit::keeps_transaction;
 use super::command::Command;
@@ -32,6 +32,7 @@ use super::runners::join;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::entry::BookEntry;
+use crate::session::facts::endings::code;
 use crate::session::facts::leases::lose_backend_for;
 use crate::session::leg::Leg;
 use crate::session::links::Links;
@@ -138,6 +139,8 @@ impl Leg {
         let place = committed::Place::Home;
         let is_in = self.state.in_transaction();
         match verdict(&parts) {
+            // Nothing is done yet: the transaction goes on, as at one server.
+            Verdict::Refused(error) if parts.iter().all(is_still_open) => return Ok(Err(error)),
             _ if self.state.begins_later() || !is_in && clients.is_none() => {}
             Verdict::Committed if parts.iter().any(|part| part.wrote) => {
                 let mut said = self.ask(entry, text).await?;
@@ -319,8 +322,13 @@ fn ok_packet(state: &SessionState) -> Vec<u8> {
 
 /// Whether an error says that a statement was interrupted, or has come to no server.
 fn is_undone(error: &[u8]) -> bool {
-    let code = packet::Err::decode(error, Capabilities::PROTOCOL_41).map_or(0, |error| error.code);
+    let code = code(error).unwrap_or_default();
     code == INTERRUPTED || CODES_OF_CLIENTS.contains(&code) || code >= CODES_OF_PROXY
+}
+
+/// Whether all that this part has changed can still be committed.
+fn is_still_open(part: &Part) -> bool {
+    !part.wrote || part.refusal.as_deref().and_then(code) == Some(INTERRUPTED)
 }
 
 /// Has the transaction end at all shards that are in it. Nothing of it lasts.
