@@ -4,7 +4,7 @@
 use config::ShardTransactions;
 use wire::StatusFlags;
 
-use super::shards_lost::{Fault, config, ok, scene, scene_of};
+use super::shards_lost::{Fault, config, ok, rolled_back, scene, scene_of};
 use super::support::{Client, play};
 
 const READ: &str = "SELECT id FROM t WHERE id = 2";
@@ -240,6 +240,27 @@ fn c10_a_commit_that_all_shards_interrupt_leaves_the_transaction_open() {
                 let all = world.take();
                 assert!(all.contains(&"a: COMMIT".to_owned()), "{end}: {all:?}");
                 assert_eq!(all.contains(&"b: COMMIT".to_owned()), is_at_b, "{end}: {all:?}");
+            });
+        }
+    }
+}
+
+/// No half of a statement that was told as failed is committed.
+#[test]
+fn c08_a_shard_that_does_not_end_its_part_of_a_statement_ends_the_transaction() {
+    for begin in ["BEGIN", "SET autocommit = 0"] {
+        for (end, code) in [("ROLLBACK TO", 1205), ("RELEASE", 1317)] {
+            play(async || {
+                let (_stage, world, mut client) = scene().await;
+                ok(&mut client, &[begin]).await;
+                if end == "ROLLBACK TO" {
+                    world.fails("b", "VALUES (3)", Fault::Late);
+                }
+                world.fails("a", end, Fault::Interrupted);
+                refused(&mut client, "INSERT INTO t (id) VALUES (2), (3)", code).await;
+                rolled_back(&mut client, "COMMIT").await;
+                let all = world.take();
+                assert!(!all.iter().any(|text| text.ends_with("COMMIT")), "{begin}, {end}: {all:?}");
             });
         }
     }
