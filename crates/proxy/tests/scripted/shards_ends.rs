@@ -265,3 +265,28 @@ fn c08_a_shard_that_does_not_end_its_part_of_a_statement_ends_the_transaction() 
         }
     }
 }
+
+/// The proxy's own ends of transactions are ends and no more.
+#[test]
+fn c10_completion_type_is_about_the_ends_of_the_client_alone() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["SET completion_type = 2", "DELETE FROM t", "BEGIN", WRITE, "BEGIN", WRITE]).await;
+        assert!(!opens(&mut client, "COMMIT").await);
+        client.expect_end().await;
+        let all = world.take();
+        let commits = all.iter().filter(|text| text.starts_with("a: COMMIT")).count();
+        assert_eq!(commits, 3, "{all:?}");
+    });
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["SET completion_type = 1", "BEGIN", "DO 1", WRITE]).await;
+        assert!(opens(&mut client, "COMMIT").await);
+        world.take();
+        ok(&mut client, &[WRITE]).await;
+        assert_eq!(world.take(), ["a: BEGIN", &format!("a: {WRITE}")]);
+        world.fails("a", "VALUES (4)", Fault::Deadlock);
+        rolled_back(&mut client, "INSERT INTO t (id) VALUES (4)").await;
+        assert!(!opens(&mut client, "DO 2").await);
+    });
+}

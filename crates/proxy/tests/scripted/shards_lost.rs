@@ -73,9 +73,10 @@ pub(super) fn config() -> Config {
     config
 }
 
-/// What a statement that succeeds makes of the status.
-fn note_status(status: &mut StatusFlags, text: &str) {
+/// What a statement that succeeds makes of the status, with this `completion_type`.
+fn note_status(status: &mut StatusFlags, completion: Option<u8>, text: &str) {
     match text {
+        "COMMIT" | "ROLLBACK" if completion == Some(b'1') => *status |= StatusFlags::IN_TRANSACTION,
         "COMMIT" | "ROLLBACK" => *status -= StatusFlags::IN_TRANSACTION,
         text if text.ends_with(" AND NO CHAIN NO RELEASE") => *status -= StatusFlags::IN_TRANSACTION,
         "BEGIN" | "START TRANSACTION READ ONLY" | "COMMIT AND CHAIN" | "ROLLBACK AND CHAIN" => {
@@ -87,10 +88,17 @@ fn note_status(status: &mut StatusFlags, text: &str) {
     }
 }
 
+/// Whether a statement ends the session, with this `completion_type`.
+fn releases(completion: Option<u8>, text: &str) -> bool {
+    let is_end = matches!(text, "COMMIT" | "ROLLBACK") && completion == Some(b'2');
+    is_end || text.ends_with(" RELEASE") && !text.ends_with(" NO RELEASE")
+}
+
 /// A connection to a server.
 async fn converse(world: Rc<World>, name: String, end: End) {
     let name = name.split(':').next().unwrap().to_owned();
     let mut server = lets_in(end).await;
+    let mut completion = None;
     while let Some(command) = server.next_command().await {
         let text = String::from_utf8_lossy(command.get(1..).unwrap_or_default()).into_owned();
         let is_question = text.contains("information_schema");
@@ -137,10 +145,13 @@ async fn converse(world: Rc<World>, name: String, end: End) {
         }
         if command == [Kind::ResetConnection as u8] {
             server.status = StatusFlags::AUTOCOMMIT;
-        } else if text.ends_with(" RELEASE") && !text.ends_with(" NO RELEASE") {
+        } else if releases(completion, &text) {
             return server.ok().await;
         } else {
-            note_status(&mut server.status, &text);
+            note_status(&mut server.status, completion, &text);
+        }
+        if text.contains("completion_type") {
+            completion = text.bytes().last();
         }
         if is_question && name == "home" {
             server.rows(&["?"; 13], &[]).await;

@@ -65,9 +65,14 @@ impl Cx<'_> {
 }
 
 impl Leg {
-    /// Runs a statement here of which the client hears nothing. The reply, as packets.
+    /// Runs a statement here of which the client hears nothing. The reply, as packets. `COMMIT` and
+    /// `ROLLBACK` are that alone, whatever `completion_type` is.
     pub(super) async fn ask(&mut self, entry: &BookEntry, text: &[u8]) -> Result<Vec<u8>, Ending> {
-        let packet = frame::command(&query(self.state.identity.capabilities, text));
+        let has_more = self.state.shared_settings().chains() || self.state.shared_settings().releases();
+        let is_end = has_more && matches!(text, b"COMMIT" | b"ROLLBACK");
+        let suffix: &[u8] = if is_end { b" AND NO CHAIN NO RELEASE" } else { b"" };
+        let text = [text, suffix].concat();
+        let packet = frame::command(&query(self.state.identity.capabilities, &text));
         ask(entry, self, packet).await
     }
 }

@@ -261,8 +261,12 @@ async fn end_transaction(
         return Ok(if is_at_shards { Done::Refused(error) } else { Done::Home });
     };
     // The session ends when its client has heard what has become of the transaction.
-    let alone = [ends.name(), " AND NO CHAIN NO RELEASE"].concat();
-    let at_home = if sequel.releases { alone.as_bytes() } else { text };
+    let chained = [ends.name(), " AND CHAIN"].concat();
+    let at_home = match sequel {
+        Sequel { releases: true, .. } => ends.name().as_bytes(),
+        Sequel { chains: true, .. } => chained.as_bytes(),
+        _ => text,
+    };
     let mut reply = None;
     if ends == StatementKind::Commit {
         match leg.commit_with(entry, at_home, Some(sequel)).await? {
