@@ -290,3 +290,18 @@ fn c10_completion_type_is_about_the_ends_of_the_client_alone() {
         assert!(!opens(&mut client, "DO 2").await);
     });
 }
+
+/// It may have written there: an error tells nothing of the transaction.
+#[test]
+fn c09_without_autocommit_home_is_rolled_back_behind_its_first_error() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["SET autocommit = 0", WRITE]).await;
+        world.fails("home", "DO 1", Fault::Late);
+        refused(&mut client, "DO 1", 1205).await;
+        world.fails("a", "VALUES (4)", Fault::Deadlock);
+        rolled_back(&mut client, "INSERT INTO t (id) VALUES (4)").await;
+        let all = world.take();
+        assert!(all.contains(&"home: ROLLBACK".to_owned()), "{all:?}");
+    });
+}

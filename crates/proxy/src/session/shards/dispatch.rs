@@ -19,7 +19,7 @@ use crate::session::shards::facts::too_long;
 use crate::session::shards::planned::run_command;
 use crate::session::shards::prepared::names_one;
 use crate::session::shards::role::{Place, Role, Transaction};
-use crate::session::shards::transaction::{is_about_transaction, roll_back_at_shards};
+use crate::session::shards::transaction::{is_about_transaction, is_open_at_home, roll_back_at_shards};
 use crate::session::state::{Past, SessionState};
 
 /// Finds out where the command in the backlog goes, and has it run there.
@@ -50,7 +50,7 @@ pub(in crate::session) async fn at_shards(
             return Ok(leg.links.stay_home(kind));
         }
     }
-    if !leg.state.in_transaction() && !leg.state.begins_later() {
+    if !is_open_at_home(&leg.state) {
         // Only now it is known that home has ended it.
         leg.links.away.role.shards().transaction = Transaction::default();
     }

@@ -24,7 +24,7 @@ use wire::packet;
 use super::autocommit::keeps_transaction;
 use super::command::Command;
 use super::done::Done;
-use super::facts::payload_of;
+use super::facts::{has_one_connection, payload_of};
 use super::inner::{Inner, take_inner_at};
 use super::relaying::wait_for_parts;
 use super::role::{Place, Transaction};
@@ -137,7 +137,7 @@ impl Leg {
         let mut parts = say_at_shards(entry, &self.state, &mut self.links, b"COMMIT").await?;
         let mut reply = None;
         let place = committed::Place::Home;
-        let is_in = self.state.in_transaction();
+        let is_in = is_open_at_home(&self.state);
         match verdict(&parts) {
             // Nothing is done yet: the transaction goes on, as at one server.
             Verdict::Refused(error) if parts.iter().all(is_still_open) => return Ok(Err(error)),
@@ -183,7 +183,7 @@ impl Leg {
         &mut self,
         entry: &BookEntry,
     ) -> Result<Result<(), Vec<u8>>, Ending> {
-        let is_at_home = self.state.in_transaction() || self.state.begins_later();
+        let is_at_home = is_open_at_home(&self.state);
         let done = match self.commit_with(entry, b"COMMIT", None).await? {
             Ok(None) if is_at_home => error_of(&self.ask(entry, b"COMMIT").await?).map_or(Ok(()), Err),
             other => other.map(drop),
@@ -237,8 +237,7 @@ impl Leg {
     /// that is closed, which rolls back as well.
     pub(super) async fn roll_back_everywhere(&mut self, entry: &BookEntry) -> Result<(), Ending> {
         roll_back_at_shards(entry, &self.state, &mut self.links).await?;
-        let is_open = self.state.in_transaction() || self.state.begins_later();
-        if is_open && error_of(&self.ask(entry, b"ROLLBACK").await?).is_some() {
+        if is_open_at_home(&self.state) && error_of(&self.ask(entry, b"ROLLBACK").await?).is_some() {
             self.state.past.remove(Past::BEGINS_LATER);
             self.state.set_status(self.state.status & OF_SESSION);
             lose_backend_for(entry, &mut self.state, &mut self.links, Gone::Closed)?;
@@ -322,6 +321,11 @@ fn ok_packet(state: &SessionState) -> Vec<u8> {
     let mut packet = Vec::new();
     put_message(&mut packet, 1, &ok(state.identity.capabilities, state.status));
     packet
+}
+
+/// Whether a transaction is open at home, or may be: without `autocommit`, an error does not tell.
+pub(super) fn is_open_at_home(state: &SessionState) -> bool {
+    state.in_transaction() || state.past.contains(Past::UNSURE) && has_one_connection(state)
 }
 
 /// Whether an error says that a statement was interrupted, or has come to no server.
