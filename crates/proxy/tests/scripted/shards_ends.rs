@@ -305,3 +305,14 @@ fn c09_without_autocommit_home_is_rolled_back_behind_its_first_error() {
         assert!(all.contains(&"home: ROLLBACK".to_owned()), "{all:?}");
     });
 }
+
+/// As with a procedure.
+#[test]
+fn c08_a_statement_that_begins_a_transaction_and_writes_has_written_at_home() {
+    play(async || {
+        let (_stage, world, mut client) = scene().await;
+        ok(&mut client, &["EXECUTE begins", WRITE]).await;
+        world.fails("home", "COMMIT", Fault::Interrupted);
+        refused(&mut client, "COMMIT", 9010).await;
+    });
+}

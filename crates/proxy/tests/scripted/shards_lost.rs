@@ -78,6 +78,7 @@ fn note_status(status: &mut StatusFlags, completion: Option<u8>, text: &str) {
     match text {
         "COMMIT" | "ROLLBACK" if completion == Some(b'1') => *status |= StatusFlags::IN_TRANSACTION,
         "COMMIT" | "ROLLBACK" => *status -= StatusFlags::IN_TRANSACTION,
+        "EXECUTE begins" => *status |= StatusFlags::IN_TRANSACTION,
         text if text.ends_with(" AND NO CHAIN NO RELEASE") => *status -= StatusFlags::IN_TRANSACTION,
         "BEGIN" | "START TRANSACTION READ ONLY" | "COMMIT AND CHAIN" | "ROLLBACK AND CHAIN" => {
             *status |= StatusFlags::IN_TRANSACTION;

@@ -9,7 +9,7 @@ use crate::session::io::Io;
 use crate::session::leg::Leg;
 use crate::session::shards::command::Command;
 use crate::session::shards::done::Done;
-use crate::session::shards::facts::{may_write, names_at, note_written_at_home};
+use crate::session::shards::facts::{may_write, names_at};
 use crate::session::shards::limited::run_limited;
 use crate::session::shards::load::run_load;
 use crate::session::shards::lost::was_rolled_back;
@@ -98,7 +98,8 @@ impl Leg {
             if let Err(error) = may_write(&entry.worker, &self.state, &mut self.links, Place::Home) {
                 return Ok(Done::Refused(error));
             }
-            note_written_at_home(&self.state, &mut self.links);
+            // It may begin the transaction as well.
+            self.links.away.role.shards().transaction.wrote_at_home = true;
         }
         Ok(Done::Home)
     }
