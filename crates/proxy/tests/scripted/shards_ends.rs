@@ -1,9 +1,13 @@
 //! Statements that end a transaction over shards: home interrupts them, another transaction begins
 //! behind them, or the session ends with them.
 
+use std::sync::Arc;
+
 use config::ShardTransactions;
+use shard::{Draft, Home, Layout, Sequence, SequenceKind};
 use wire::StatusFlags;
 
+use super::shards::layout;
 use super::shards_lost::{Fault, config, ok, rolled_back, scene, scene_of};
 use super::support::{Client, play};
 
@@ -314,5 +318,32 @@ fn c08_a_statement_that_begins_a_transaction_and_writes_has_written_at_home() {
         ok(&mut client, &["EXECUTE begins", WRITE]).await;
         world.fails("home", "COMMIT", Fault::Interrupted);
         refused(&mut client, "COMMIT", 9010).await;
+    });
+}
+
+/// Another session would get them as well.
+#[test]
+fn c08_ids_whose_counter_is_not_committed_are_not_given() {
+    play(async || {
+        let mut config = config();
+        let sequence = Sequence {
+            schema: "db".to_owned(),
+            table: "t".to_owned(),
+            column: "id".to_owned(),
+            kind: SequenceKind::Segment { step: 1 },
+        };
+        let home = Home { schema: None, hostgroup: 0, physical_schema: None };
+        let (tables, hostgroups) = (layout().tables().to_vec(), vec![0, 1, 2]);
+        let draft =
+            Draft { hostgroups, tables, sequences: vec![sequence], homes: vec![home], groups: vec![] };
+        config.shards = Some(Arc::new(Layout::new(draft).expect("a valid layout")));
+        let (_stage, world, mut client) = scene_of(config).await;
+        ok(&mut client, &["SET autocommit = 0"]).await;
+        world.fails("home", "COMMIT", Fault::Interrupted);
+        let many = "INSERT INTO t (id) VALUES (NULL), (NULL), (NULL), (NULL)";
+        refused(&mut client, many, 1467).await;
+        let all = world.take();
+        assert!(!all.iter().any(|text| text.contains("INTO t ")), "{all:?}");
+        ok(&mut client, &[many]).await;
     });
 }

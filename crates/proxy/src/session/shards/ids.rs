@@ -14,6 +14,7 @@ use wire::rows::first_cell;
 use wire::{Capabilities, Codec as _, packet};
 
 use super::inner::take_inner_at;
+use super::transaction::error_of;
 use crate::clock::unix_ms;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -222,13 +223,16 @@ async fn say_to_counter(
     text: &str,
 ) -> Result<Said, Ending> {
     let mut inner = take_inner_at(entry, leg, hostgroup, SLOT);
-    let reply = inner.ask(text.as_bytes()).await?;
+    let mut reply = inner.ask(text.as_bytes()).await?;
     if inner.is_in_transaction() {
         // The client has no AUTOCOMMIT.
-        inner.ask(b"COMMIT").await?;
+        let committed = inner.ask(b"COMMIT").await?;
+        reply = if error_of(&committed).is_some() { committed } else { reply };
     }
     let capabilities = inner.leg.state.identity.capabilities;
-    leg.links.put_inner(inner);
+    if !inner.is_in_transaction() {
+        leg.links.put_inner(inner);
+    }
     Ok(Said::of(&reply, capabilities))
 }
 
