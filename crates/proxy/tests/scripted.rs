@@ -88,6 +88,7 @@ mod scripted {
     mod setup;
     mod shards;
     mod shards_ended;
+    mod shards_ends;
     mod shards_lost;
     mod shared;
     mod shared_asks;

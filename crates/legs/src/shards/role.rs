@@ -83,7 +83,7 @@ impl Shards {
 /// What a shard has to hear before its first statement of the open transaction.
 #[derive(Debug, Default)]
 pub struct Transaction {
-    /// The statement that has begun it. `AND CHAIN` begins one without a statement.
+    /// The statement that has begun it, or the one before it that `AND CHAIN` goes on with.
     pub beginning: Option<Box<[u8]>>,
     /// Those that it has.
     pub savepoints: Savepoints,

@@ -1,7 +1,7 @@
 //! Transactions over shards of which one part ends: the other parts are rolled back, and the client
 //! hears of it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use wire::command::Kind;
 
 use super::shards::{define, layout};
 use super::support::{
-    Client, config as usual, database, lets_in, log_in_as, options, play, rule, secs, stage,
+    Client, Database, config as usual, database, lets_in, log_in_as, options, play, rule, secs, stage,
 };
 
 /// What a server does in place of its answer to a statement.
@@ -43,6 +43,8 @@ pub(super) struct World {
     statements: RefCell<Vec<String>>,
     /// Servers, a part of a statement, and what happens there, once.
     faults: RefCell<Vec<(&'static str, &'static str, Fault)>>,
+    /// The last id of the counter.
+    ids: Cell<u64>,
 }
 
 impl World {
@@ -73,10 +75,33 @@ pub(super) fn config() -> Config {
     config
 }
 
+/// What a statement that succeeds makes of the status, with this `completion_type`.
+fn note_status(status: &mut StatusFlags, completion: Option<u8>, text: &str) {
+    match text {
+        "COMMIT" | "ROLLBACK" if completion == Some(b'1') => *status |= StatusFlags::IN_TRANSACTION,
+        "COMMIT" | "ROLLBACK" => *status -= StatusFlags::IN_TRANSACTION,
+        "EXECUTE begins" => *status |= StatusFlags::IN_TRANSACTION,
+        text if text.ends_with(" AND NO CHAIN NO RELEASE") => *status -= StatusFlags::IN_TRANSACTION,
+        "BEGIN" | "START TRANSACTION READ ONLY" | "COMMIT AND CHAIN" | "ROLLBACK AND CHAIN" => {
+            *status |= StatusFlags::IN_TRANSACTION;
+        }
+        text if text.ends_with("autocommit = 0") => *status -= StatusFlags::AUTOCOMMIT,
+        _ if !status.contains(StatusFlags::AUTOCOMMIT) => *status |= StatusFlags::IN_TRANSACTION,
+        _ => {}
+    }
+}
+
+/// Whether a statement ends the session, with this `completion_type`.
+fn releases(completion: Option<u8>, text: &str) -> bool {
+    let is_end = matches!(text, "COMMIT" | "ROLLBACK") && completion == Some(b'2');
+    is_end || text.ends_with(" RELEASE") && !text.ends_with(" NO RELEASE")
+}
+
 /// A connection to a server.
 async fn converse(world: Rc<World>, name: String, end: End) {
     let name = name.split(':').next().unwrap().to_owned();
     let mut server = lets_in(end).await;
+    let mut completion = None;
     while let Some(command) = server.next_command().await {
         let text = String::from_utf8_lossy(command.get(1..).unwrap_or_default()).into_owned();
         let is_question = text.contains("information_schema");
@@ -90,7 +115,6 @@ async fn converse(world: Rc<World>, name: String, end: End) {
             server.ok().await;
             continue;
         }
-        let autocommit = server.status.contains(StatusFlags::AUTOCOMMIT);
         match world.fault_at(&name, &text) {
             Some(Fault::Closes) => return,
             Some(Fault::Interrupted) => {
@@ -122,23 +146,35 @@ async fn converse(world: Rc<World>, name: String, end: End) {
             }
             None => {}
         }
-        match &*text {
-            _ if command == [Kind::ResetConnection as u8] => server.status = StatusFlags::AUTOCOMMIT,
-            "COMMIT" | "ROLLBACK" => server.status -= StatusFlags::IN_TRANSACTION,
-            "BEGIN" => server.status |= StatusFlags::IN_TRANSACTION,
-            text if text.ends_with("autocommit = 0") => server.status -= StatusFlags::AUTOCOMMIT,
-            _ if !autocommit => server.status |= StatusFlags::IN_TRANSACTION,
-            _ => {}
-        }
-        if is_question {
-            define(&mut server).await;
-        } else if text.starts_with("SHOW WARNINGS") {
-            let late = ["Error", "1205", "Lock wait timeout exceeded"].map(Some);
-            let rows: &[&[_]] = if name == "a" { &[&late] } else { &[] };
-            server.rows(&["Level", "Code", "Message"], rows).await;
+        if command == [Kind::ResetConnection as u8] {
+            server.status = StatusFlags::AUTOCOMMIT;
+        } else if releases(completion, &text) {
+            return server.ok().await;
         } else {
-            server.ok().await;
+            note_status(&mut server.status, completion, &text);
         }
+        if text.contains("completion_type") {
+            completion = text.bytes().last();
+        }
+        answer(&world, &mut server, &name, &text).await;
+    }
+}
+
+/// The reply of a server to a statement that succeeds.
+async fn answer(world: &World, server: &mut Database, name: &str, text: &str) {
+    if text.contains("information_schema") && name == "home" {
+        server.rows(&["?"; 13], &[]).await;
+    } else if text.contains("information_schema") {
+        define(server).await;
+    } else if text.starts_with("SHOW WARNINGS") {
+        let late = ["Error", "1205", "Lock wait timeout exceeded"].map(Some);
+        let rows: &[&[_]] = if name == "a" { &[&late] } else { &[] };
+        server.rows(&["Level", "Code", "Message"], rows).await;
+    } else if text.starts_with("UPDATE pointsman.sequences") {
+        world.ids.set(world.ids.get() + 10);
+        server.ok_with(1, world.ids.get()).await;
+    } else {
+        server.ok().await;
     }
 }
 

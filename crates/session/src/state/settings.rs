@@ -151,11 +151,21 @@ impl Settings {
 
     /// Whether a transaction's end ends the session as well (`completion_type = RELEASE`).
     pub fn releases(&self) -> bool {
+        self.completes(b"2", b"release")
+    }
+
+    /// Whether another transaction begins behind the end of one (`completion_type = CHAIN`).
+    pub fn chains(&self) -> bool {
+        self.completes(b"1", b"chain") && !self.completes(b"0", b"no_chain")
+    }
+
+    /// Whether `completion_type` has this number, or contains this word.
+    fn completes(&self, number: &[u8], word: &[u8]) -> bool {
         let is_it = |setting: &Setting| *setting.key == *"completion_type";
         let text = self.all.iter().find(|(_, setting)| is_it(setting)).map(|(_, setting)| &setting.text);
         let value = text.and_then(|text| text.rsplit(|byte| *byte == b'=').next()).unwrap_or_default();
         let value = value.trim_ascii();
-        value == b"2" || value.to_ascii_lowercase().windows(7).any(|word| word == b"release")
+        value == number || value.to_ascii_lowercase().windows(word.len()).any(|part| part == word)
     }
 
     /// Whether there is a user variable.
@@ -246,17 +256,19 @@ mod tests {
 
     #[test]
     fn transactions_may_end_sessions() {
-        for (text, releases) in [
-            ("SET SESSION completion_type = 2", true),
-            ("SET SESSION completion_type='RELEASE'", true),
-            ("SET SESSION completion_type := release", true),
-            ("SET SESSION completion_type = 1", false),
-            ("SET SESSION completion_type = DEFAULT", false),
+        for (text, chains, releases) in [
+            ("SET SESSION completion_type = 2", false, true),
+            ("SET SESSION completion_type='RELEASE'", false, true),
+            ("SET SESSION completion_type := release", false, true),
+            ("SET SESSION completion_type = 1", true, false),
+            ("SET SESSION completion_type = 'Chain'", true, false),
+            ("SET SESSION completion_type = NO_CHAIN", false, false),
+            ("SET SESSION completion_type = DEFAULT", false, false),
         ] {
             let mut all = Settings::default();
-            assert!(!all.releases());
+            assert!(!all.releases() && !all.chains());
             assert!(all.set(Setting { key: "completion_type".into(), text: text.as_bytes().into() }));
-            assert_eq!(all.releases(), releases, "{text}");
+            assert_eq!((all.chains(), all.releases()), (chains, releases), "{text}");
         }
     }
 

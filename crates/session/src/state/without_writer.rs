@@ -3,6 +3,7 @@
 
 use sql::lexer::Kind;
 
+use super::settings::Settings;
 use super::words::{Words, whole_tokens};
 
 /// What `SHOW` tells that is the same at a writer and at its readers.
@@ -35,6 +36,39 @@ pub enum Bracket {
     End,
 }
 
+/// What comes behind the end of a transaction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sequel {
+    /// Another transaction begins.
+    pub chains: bool,
+    /// The session ends.
+    pub releases: bool,
+}
+
+impl Sequel {
+    /// What comes behind this `COMMIT` or `ROLLBACK`, in a session with these settings. `None` if
+    /// the text has no form that servers know, or parts that only some of them execute.
+    pub fn of(text: &[u8], settings: &Settings) -> Option<Self> {
+        let words = plain_words(text)?;
+        let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        let (chains, rest) = match words.strip_prefix(&["work"]).unwrap_or(&words) {
+            ["and", "chain", rest @ ..] => (Some(true), rest),
+            ["and", "no", "chain", rest @ ..] => (Some(false), rest),
+            rest => (None, rest),
+        };
+        let releases = match rest {
+            [] => None,
+            ["release"] if chains != Some(true) => Some(true),
+            ["no", "release"] => Some(false),
+            _ => return None,
+        };
+        Some(Self {
+            chains: chains.unwrap_or_else(|| settings.chains()),
+            releases: releases.unwrap_or_else(|| settings.releases()),
+        })
+    }
+}
+
 /// Whether this `SHOW` tells something that does not depend on the server.
 pub fn is_shown_anywhere(text: &[u8]) -> bool {
     let Some(tokens) = whole_tokens(text) else { return false };
@@ -45,27 +79,24 @@ pub fn is_shown_anywhere(text: &[u8]) -> bool {
 
 /// The plain statement that begins or ends a transaction, if `text` is one.
 pub fn bracket(text: &[u8]) -> Option<Bracket> {
-    let tokens = whole_tokens(text)?;
-    if tokens.iter().any(|token| token.conditional) {
-        return None;
+    let words = plain_words(text)?;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match *words {
+        ["begin"] | ["begin", "work"] | ["start", "transaction"] => Some(Bracket::Begin),
+        ["commit" | "rollback"] | ["commit" | "rollback", "work"] => Some(Bracket::End),
+        _ => None,
     }
+}
+
+/// The words of the one statement in `text`, in lower case. `None` if there is more in it.
+fn plain_words(text: &[u8]) -> Option<Vec<String>> {
+    let tokens = whole_tokens(text)?;
     let end = tokens.iter().position(|token| token.kind == Kind::Sign(b';')).unwrap_or(tokens.len());
-    if tokens.get(end + 1).is_some() {
+    if tokens.iter().any(|token| token.conditional) || tokens.get(end + 1).is_some() {
         return None;
     }
     let words = Words::new(text, tokens.get(..end)?);
-    let is = |expected: &[&str]| {
-        words.len() == expected.len() && expected.iter().enumerate().all(|(at, word)| words.is(at, word))
-    };
-    let begins: [&[&str]; 3] = [&["begin"], &["begin", "work"], &["start", "transaction"]];
-    let ends: [&[&str]; 4] = [&["commit"], &["commit", "work"], &["rollback"], &["rollback", "work"]];
-    if begins.into_iter().any(is) {
-        Some(Bracket::Begin)
-    } else if ends.into_iter().any(is) {
-        Some(Bracket::End)
-    } else {
-        None
-    }
+    Some((0..words.len()).map(|at| words.lower(at)).collect())
 }
 
 #[cfg(test)]
@@ -97,6 +128,23 @@ mod tests {
             "SELECT 1",
         ] {
             assert!(!is_shown_anywhere(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_text_says_what_comes_behind_the_end_of_a_transaction() {
+        let of = |text: &str| Sequel::of(text.as_bytes(), &Settings::default());
+        for (text, chains, releases) in [
+            ("COMMIT", false, false),
+            ("COMMIT WORK AND CHAIN", true, false),
+            ("rollback and chain no release;", true, false),
+            ("ROLLBACK AND NO CHAIN RELEASE", false, true),
+            ("COMMIT RELEASE /* all */", false, true),
+        ] {
+            assert_eq!(of(text), Some(Sequel { chains, releases }), "{text}");
+        }
+        for text in ["COMMIT RELEASES", "COMMIT AND CHAIN RELEASE", "COMMIT /*! RELEASE */", "COMMIT; DO 1"] {
+            assert_eq!(of(text), None, "{text}");
         }
     }
 

@@ -11,7 +11,7 @@ use legs::phase::Phase;
 use legs::reply::{answer_here, refuse_here};
 use legs::shards::command::Command;
 use legs::shards::prepared::names_one;
-use legs::shards::role::{Place, Role};
+use legs::shards::role::{Place, Role, Transaction};
 use legs::state::{Past, SessionState};
 use wire::command::Kind;
 
@@ -23,7 +23,7 @@ use crate::session::shards::fields::list_fields;
 use crate::session::shards::lost::heed_lost_shards;
 use crate::session::shards::planned::run_command;
 use crate::session::shards::transaction::{
-    change_transaction, is_about_transaction, roll_back_at_shards, roll_back_everywhere,
+    change_transaction, is_about_transaction, is_open_at_home, roll_back_at_shards, roll_back_everywhere,
 };
 use crate::session::stage::local::ids::is_ours;
 
@@ -54,6 +54,10 @@ pub(crate) async fn at_shards(
             }
             return Ok(leg.links.stay_home(kind));
         }
+    }
+    if !is_open_at_home(&leg.state) {
+        // Only now it is known that home has ended it.
+        leg.links.away.role.shards().transaction = Transaction::default();
     }
     if matches!(kind, Kind::Query | Kind::StmtPrepare) {
         complete_front(entry, io, leg).await?;
@@ -119,7 +123,7 @@ async fn follow_up_at_shards(
             entry.answered_here(&leg.links, 0);
         }
     }
-    Ok(Phase::Over)
+    if leg.state.past.contains(Past::RELEASED) { Err(Ending::Silent) } else { Ok(Phase::Over) }
 }
 
 async fn query_at_shards(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<Done, Ending> {

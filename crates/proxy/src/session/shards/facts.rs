@@ -198,12 +198,6 @@ pub(crate) fn keeps_home(state: &SessionState, links: &mut Links) -> Option<Clie
     Some(ClientError::not_sharded(part, reason))
 }
 
-/// A statement that may write runs at home.
-pub(crate) fn note_written_at_home(state: &SessionState, links: &mut Links) {
-    let is_open = has_one_connection(state);
-    links.away.role.shards().transaction.wrote_at_home |= is_open;
-}
-
 /// The refusal of what may write at one server only.
 pub(crate) fn several_servers(part: &str) -> ClientError {
     ClientError::not_sharded(

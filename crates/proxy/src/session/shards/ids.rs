@@ -18,7 +18,7 @@ use wire::{Capabilities, Codec as _, packet};
 use crate::clock::unix_ms;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::shards::inner::{ask, take_inner_at};
+use crate::session::shards::inner::{ask, error_of, take_inner_at};
 
 /// Which of the sessions at a hostgroup asks counters: none that runs statements of the client.
 const SLOT: usize = usize::MAX;
@@ -222,13 +222,16 @@ async fn say_to_counter(
     text: &str,
 ) -> Result<Said, Ending> {
     let mut inner = take_inner_at(entry, leg, hostgroup, SLOT);
-    let reply = ask(&mut inner, text.as_bytes()).await?;
+    let mut reply = ask(&mut inner, text.as_bytes()).await?;
     if inner.is_in_transaction() {
         // The client has no AUTOCOMMIT.
-        ask(&mut inner, b"COMMIT").await?;
+        let committed = ask(&mut inner, b"COMMIT").await?;
+        reply = if error_of(&committed).is_some() { committed } else { reply };
     }
     let capabilities = inner.leg.state.identity.capabilities;
-    leg.links.put_inner(inner);
+    if !inner.is_in_transaction() {
+        leg.links.put_inner(inner);
+    }
     Ok(Said::of(&reply, capabilities))
 }
 

@@ -41,9 +41,14 @@ impl Cx<'_> {
     }
 }
 
-/// Runs a statement here of which the client hears nothing. The reply, as packets.
+/// Runs a statement here of which the client hears nothing. The reply, as packets. `COMMIT` and
+/// `ROLLBACK` are that alone, whatever `completion_type` is.
 pub(super) async fn ask_here(entry: &BookEntry, leg: &mut Leg, text: &[u8]) -> Result<Vec<u8>, Ending> {
-    let packet = frame::command(&query(leg.state.identity.capabilities, text));
+    let has_more = leg.state.shared_settings().chains() || leg.state.shared_settings().releases();
+    let is_end = has_more && matches!(text, b"COMMIT" | b"ROLLBACK");
+    let suffix: &[u8] = if is_end { b" AND NO CHAIN NO RELEASE" } else { b"" };
+    let text = [text, suffix].concat();
+    let packet = frame::command(&query(leg.state.identity.capabilities, &text));
     reply_to(entry, leg, packet).await
 }
 

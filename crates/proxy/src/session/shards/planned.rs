@@ -10,7 +10,7 @@ use runtime::scattered::Scattered;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::shards::done::Done;
-use crate::session::shards::facts::{may_write, names_at, note_written_at_home};
+use crate::session::shards::facts::{may_write, names_at};
 use crate::session::shards::last_id::learn_last_id;
 use crate::session::shards::limited::run_limited;
 use crate::session::shards::load::run_load;
@@ -100,7 +100,8 @@ pub(super) async fn run_at_home(entry: &BookEntry, leg: &mut Leg, command: &Comm
         if let Err(error) = may_write(&entry.worker, &leg.state, &mut leg.links, Place::Home) {
             return Ok(Done::Refused(error));
         }
-        note_written_at_home(&leg.state, &mut leg.links);
+        // It may begin the transaction as well.
+        leg.links.away.role.shards().transaction.wrote_at_home = true;
     }
     Ok(Done::Home)
 }

@@ -174,12 +174,15 @@ impl Runners {
                     open.first().map(|one| payload_of(&one.inner.leg.state, &error))
                 }
             },
-            _ => parts.into_iter().find_map(|part| part.refusal),
+            _ => parts.iter().find_map(|part| part.refusal.clone()),
         };
-        if self.unit == Unit::Transaction {
-            for runner in open.into_iter().filter(|runner| runner.inner.is_in_transaction()) {
-                // Its connection is closed: that rolls back.
-                runner.is_over = true;
+        for (runner, part) in open.into_iter().zip(parts) {
+            // Its connection is closed: that rolls back.
+            if self.unit == Unit::Savepoint && part.refusal.is_some() {
+                // So are all parts of the transaction, which the client has begun or begins here.
+                (runner.is_over, runner.was_open) = (true, true);
+            } else if self.unit == Unit::Transaction {
+                runner.is_over |= runner.inner.is_in_transaction();
             }
         }
         Ok(refused)

@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use front::login::ok;
 use legs::entry::BookEntry;
+use legs::facts::endings::code;
 use legs::facts::leases::lose_backend_for;
 use legs::leg::Leg;
 use legs::links::Links;
@@ -26,18 +27,17 @@ use session::committed::{Part, Verdict, verdict};
 use sql::StatementKind;
 use sql::shape::Effects;
 use wire::frame::put_message;
-use wire::{Capabilities, Codec as _, packet};
 
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::shards::autocommit::{keeps_transaction, may_begin_later};
 use crate::session::shards::done::Done;
-use crate::session::shards::facts::payload_of;
+use crate::session::shards::facts::{has_one_connection, payload_of};
 use crate::session::shards::inner::{ask, ask_beside, ask_here, error_of, follow, take_inner_at};
 use crate::session::shards::relaying::wait_for_parts;
 use crate::session::shards::runners::join;
 use crate::state::Pin;
-use crate::state::without_writer::{Bracket, bracket};
+use crate::state::without_writer::Sequel;
 
 /// What the home says of its part that is rolled back since another one was: error 1213.
 const ROLLED_BACK: [u8; 3] = [0xff, 0xbd, 0x04];
@@ -71,21 +71,8 @@ pub(super) async fn change_transaction(
     text: &[u8],
 ) -> Result<Done, Ending> {
     match what.kind {
-        StatementKind::Commit => match commit_with(entry, leg, text, true).await? {
-            Ok(None) => {}
-            Ok(Some(reply)) => {
-                leg.links.away.role.shards().last = Place::Home;
-                return Ok(Done::Told(reply));
-            }
-            Err(error) => return Ok(Done::Answered(error)),
-        },
-        StatementKind::Rollback => {
-            let is_at_shards = leg.links.away.role.has_transaction();
-            roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
-            let is_plain = bracket(text) == Some(Bracket::End);
-            if is_at_shards && is_plain && !leg.state.begins_later() {
-                return roll_back_home(entry, leg, text).await;
-            }
+        ends @ (StatementKind::Commit | StatementKind::Rollback) => {
+            return end_transaction(entry, leg, ends, text).await;
         }
         begins if begins.begins() => {
             if let Err(error) = commit_everywhere(entry, leg).await? {
@@ -100,10 +87,6 @@ pub(super) async fn change_transaction(
             }
         }
         divides => return divide_transaction(entry, leg, divides, text).await,
-    }
-    if leg.state.begins_later() && bracket(text) == Some(Bracket::End) {
-        leg.links.away.role.shards().last = Place::Home;
-        return Ok(Done::Answered(end_unbegun(&mut leg.state)));
     }
     Ok(Done::Home)
 }
@@ -134,30 +117,33 @@ async fn divide_transaction(
     Ok(Done::Told(reply))
 }
 
-/// Commits at all shards that are in the transaction. Home, if that is in it or the statement
-/// `is_clients`, commits behind shards that have changed something, by this statement, whose
-/// reply is returned. The payload of the error if not all that was changed lasts: then the
-/// transaction is over everywhere.
+/// Commits at all shards that are in it. Home, if it is in the transaction or the statement is
+/// the client's, with its sequel, commits behind shards that have changed something, by this
+/// statement, whose reply is returned. The payload of the error if not all that was changed
+/// lasts: then the transaction is over everywhere.
 async fn commit_with(
     entry: &BookEntry,
     leg: &mut Leg,
     text: &[u8],
-    is_clients: bool,
+    clients: Option<Sequel>,
 ) -> Result<Result<Option<Vec<u8>>, Vec<u8>>, Ending> {
     let wrote_at_home = leg.links.away.role.shards().transaction.wrote_at_home;
-    let mut parts = end_at_shards(entry, &leg.state, &mut leg.links, b"COMMIT").await?;
+    let mut parts = say_at_shards(entry, &leg.state, &mut leg.links, b"COMMIT").await?;
     let mut reply = None;
     let place = committed::Place::Home;
-    let is_in = leg.state.in_transaction();
+    let is_in = is_open_at_home(&leg.state);
     match verdict(&parts) {
-        _ if leg.state.begins_later() || !is_in && !is_clients => {}
+        // Nothing is done yet: the transaction goes on, as at one server.
+        Verdict::Refused(error) if parts.iter().all(is_still_open) => return Ok(Err(error)),
+        _ if leg.state.begins_later() || !is_in && clients.is_none() => {}
         Verdict::Committed if parts.iter().any(|part| part.wrote) => {
             let mut said = ask_here(entry, leg, text).await?;
-            let refusal = error_of(&said);
-            if refusal.is_some() && !wrote_at_home {
-                said = pass_over_home(entry, leg).await?;
+            let is_passed = !wrote_at_home && error_of(&said).is_some();
+            if is_passed {
+                said = pass_over_home(entry, leg, clients.unwrap_or_default()).await?;
             }
-            parts.push(Part { place, wrote: wrote_at_home, refusal });
+            // If the transaction behind this one does not begin, that is told with this one.
+            parts.push(Part { place, wrote: wrote_at_home || is_passed, refusal: error_of(&said) });
             reply = Some(said);
         }
         // Home is rolled back, too.
@@ -184,27 +170,6 @@ async fn commit_with(
     }
 }
 
-/// Home has refused the end of a transaction to which it has nothing to add: the transaction is
-/// over there, too, and has ended as the statement says. So says the reply.
-async fn pass_over_home(entry: &BookEntry, leg: &mut Leg) -> Result<Vec<u8>, Ending> {
-    roll_back_everywhere(entry, leg).await?;
-    leg.state.past.remove(Past::ROLLED_BACK);
-    let mut packet = Vec::new();
-    put_message(&mut packet, 1, &ok(leg.state.identity.capabilities, leg.state.status));
-    Ok(packet)
-}
-
-/// Rolls home back by this statement, behind shards. What they had is gone: home does not keep
-/// its part, even if the statement is interrupted there.
-async fn roll_back_home(entry: &BookEntry, leg: &mut Leg, text: &[u8]) -> Result<Done, Ending> {
-    let mut said = ask_here(entry, leg, text).await?;
-    if error_of(&said).is_some_and(|error| is_undone(&error)) {
-        said = pass_over_home(entry, leg).await?;
-    }
-    leg.links.away.role.shards().last = Place::Home;
-    Ok(Done::Told(said))
-}
-
 /// Servers commit before a statement that begins a transaction or defines tables: so do all
 /// that are in the transaction, before the statement in the backlog. The payload of the error
 /// if not all that was changed lasts.
@@ -212,11 +177,15 @@ pub(super) async fn commit_everywhere(
     entry: &BookEntry,
     leg: &mut Leg,
 ) -> Result<Result<(), Vec<u8>>, Ending> {
-    let is_at_home = leg.state.in_transaction() || leg.state.begins_later();
-    match commit_with(entry, leg, b"COMMIT", false).await? {
-        Ok(None) if is_at_home => Ok(error_of(&ask_here(entry, leg, b"COMMIT").await?).map_or(Ok(()), Err)),
-        other => Ok(other.map(drop)),
+    let is_at_home = is_open_at_home(&leg.state);
+    let done = match commit_with(entry, leg, b"COMMIT", None).await? {
+        Ok(None) if is_at_home => error_of(&ask_here(entry, leg, b"COMMIT").await?).map_or(Ok(()), Err),
+        other => other.map(drop),
+    };
+    if done.is_ok() {
+        leg.links.away.role.shards().transaction = Transaction::default();
     }
+    Ok(done)
 }
 
 /// A statement that runs at home ends the transaction, or may do so unseen: shards in it hear
@@ -261,8 +230,7 @@ pub(super) async fn leave_transaction(
 /// that is closed, which rolls back as well.
 pub(super) async fn roll_back_everywhere(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
     roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
-    let is_open = leg.state.in_transaction() || leg.state.begins_later();
-    if is_open && error_of(&ask_here(entry, leg, b"ROLLBACK").await?).is_some() {
+    if is_open_at_home(&leg.state) && error_of(&ask_here(entry, leg, b"ROLLBACK").await?).is_some() {
         leg.state.past.remove(Past::BEGINS_LATER);
         leg.state.set_status(leg.state.status & OF_SESSION);
         lose_backend_for(entry, &mut leg.state, &mut leg.links, Gone::Closed)?;
@@ -270,21 +238,97 @@ pub(super) async fn roll_back_everywhere(entry: &BookEntry, leg: &mut Leg) -> Re
     Ok(())
 }
 
+/// The command in the backlog ends the transaction, as it says: shards in it end it first, then
+/// home, and what comes behind it begins at home.
+async fn end_transaction(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    ends: StatementKind,
+    text: &[u8],
+) -> Result<Done, Ending> {
+    let is_at_shards = leg.links.away.role.has_transaction();
+    let Some(sequel) = Sequel::of(text, leg.state.shared_settings()) else {
+        let error = ClientError::not_sharded("a COMMIT or ROLLBACK of this form", "shards are in it");
+        return Ok(if is_at_shards { Done::Refused(error) } else { Done::Home });
+    };
+    // The session ends when its client has heard what has become of the transaction.
+    let chained = [ends.name(), " AND CHAIN"].concat();
+    let at_home = match sequel {
+        Sequel { releases: true, .. } => ends.name().as_bytes(),
+        Sequel { chains: true, .. } => chained.as_bytes(),
+        _ => text,
+    };
+    let mut reply = None;
+    if ends == StatementKind::Commit {
+        match commit_with(entry, leg, at_home, Some(sequel)).await? {
+            Ok(said) => reply = said,
+            Err(error) => return Ok(Done::Answered(error)),
+        }
+    } else {
+        roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
+    }
+    let may_pass = is_at_shards && ends == StatementKind::Rollback;
+    let reply = match reply {
+        Some(reply) => reply,
+        None if leg.state.begins_later() => {
+            if !sequel.chains {
+                end_unbegun(&mut leg.state);
+            }
+            ok_packet(&leg.state)
+        }
+        None if may_pass || sequel.chains => {
+            let said = ask_here(entry, leg, at_home).await?;
+            // What shards had is gone: home does not keep its part.
+            let is_passed = may_pass && error_of(&said).is_some_and(|error| is_undone(&error));
+            if is_passed { pass_over_home(entry, leg, sequel).await? } else { said }
+        }
+        None => return Ok(Done::Home),
+    };
+    let shards = leg.links.away.role.shards();
+    shards.last = Place::Home;
+    if error_of(&reply).is_none() {
+        // The one behind it has the same characteristics.
+        let Transaction { beginning, is_special, .. } = std::mem::take(&mut shards.transaction);
+        shards.transaction = Transaction { beginning, is_special, ..Transaction::default() };
+        leg.state.past.set(Past::RELEASED, sequel.releases);
+    }
+    Ok(Done::Told(reply))
+}
+
+/// Home has refused the end of a transaction to which it has nothing to add: the transaction is
+/// over there, too, and has ended as the statement says. So says the reply, if the one behind it
+/// has begun.
+async fn pass_over_home(entry: &BookEntry, leg: &mut Leg, sequel: Sequel) -> Result<Vec<u8>, Ending> {
+    roll_back_everywhere(entry, leg).await?;
+    leg.state.past.remove(Past::ROLLED_BACK);
+    if sequel.releases || !sequel.chains {
+        return Ok(ok_packet(&leg.state));
+    }
+    let begin = leg.links.away.role.shards().transaction.beginning.clone();
+    ask_here(entry, leg, begin.as_deref().unwrap_or(b"BEGIN")).await
+}
+
+/// What tells the client that it is done.
+fn ok_packet(state: &SessionState) -> Vec<u8> {
+    let mut packet = Vec::new();
+    put_message(&mut packet, 1, &ok(state.identity.capabilities, state.status));
+    packet
+}
+
+/// Whether a transaction is open at home, or may be: without `autocommit`, an error does not tell.
+pub(super) fn is_open_at_home(state: &SessionState) -> bool {
+    state.in_transaction() || state.past.contains(Past::UNSURE) && has_one_connection(state)
+}
+
 /// Whether an error says that a statement was interrupted, or has come to no server.
 fn is_undone(error: &[u8]) -> bool {
-    let code = packet::Err::decode(error, Capabilities::PROTOCOL_41).map_or(0, |error| error.code);
+    let code = code(error).unwrap_or_default();
     code == INTERRUPTED || CODES_OF_CLIENTS.contains(&code) || code >= CODES_OF_PROXY
 }
 
-/// Has the transaction end at all shards that are in it. What each has said.
-async fn end_at_shards(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
-    text: &[u8],
-) -> Result<Vec<Part>, Ending> {
-    links.away.role.shards().transaction = Transaction::default();
-    say_at_shards(entry, state, links, text).await
+/// Whether all that this part has changed can still be committed.
+fn is_still_open(part: &Part) -> bool {
+    !part.wrote || part.refusal.as_deref().and_then(code) == Some(INTERRUPTED)
 }
 
 /// Has the transaction end at all shards that are in it. Nothing of it lasts.
@@ -293,7 +337,7 @@ pub(super) async fn roll_back_at_shards(
     state: &SessionState,
     links: &mut Links,
 ) -> Result<(), Ending> {
-    end_at_shards(entry, state, links, b"ROLLBACK").await?;
+    say_at_shards(entry, state, links, b"ROLLBACK").await?;
     let shards = links.away.role.shards();
     // A connection on which that was refused is closed: that rolls back.
     shards.inner.retain(|inner| !inner.is_in_transaction());
@@ -347,9 +391,6 @@ pub(super) async fn enter(
         return Ok(Err(payload_of(&leg.state, &error)));
     }
     let is_open = leg.state.in_transaction() || leg.state.begins_later();
-    if !is_open {
-        leg.links.away.role.shards().transaction = Transaction::default();
-    }
     let layout = entry.worker.settings().shards.clone();
     let shards = leg.links.away.role.shards();
     if shards.layout.is_none() || !shards.inner.iter().any(Inner::is_in_transaction) {
