@@ -1,7 +1,7 @@
 //! Legs: what a session has at one place, at home or at a shard, and what a command needs there.
 //!
-//! A [`Leg`](leg::Leg) has the [state](state) of the session there, its [connections](links), and
-//! what is known of the command that runs there, the [flight](flight). Its functions get a command
+//! A [`Leg`](leg::Leg) has the [state] of the session there, its [connections](links), and
+//! what is known of the command that runs there, the [flight]. Its functions get a command
 //! to a connection that fits it. What drives commands, answers from the query cache and runs
 //! statements over several legs is in the crate `proxy`.
 //!

@@ -10,10 +10,10 @@
 //! - [`charset`]: how texts are read; [`statements`]: prepared statements that commands name;
 //!   [`said`]: settings as commands.
 
-mod charset;
-mod said;
+pub mod charset;
+pub mod said;
 pub mod settle;
-mod statements;
+pub mod statements;
 
 use std::num::NonZeroU64;
 use std::rc::Rc;

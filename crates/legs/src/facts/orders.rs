@@ -3,7 +3,7 @@
 //!
 //! Connections to such servers that are idle and have nothing left behind are closed, and the
 //! client does not notice: the next statement gets another one. What only that server knows is lost
-//! with it, and the client is told ([`lost`](crate::session::lost)).
+//! with it, and the client is told (`proxy`, `session::lost`).
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
