@@ -122,6 +122,7 @@ pub enum End {
 impl End {
     /// How rows end whose last packet has `len` bytes, begins with `0xfe`, and has this `head`: all
     /// of it, or what is there of the numbers and more.
+    #[inline]
     pub fn of_rows(head: &[u8], len: usize, caps: Capabilities) -> Result<Self, WireError> {
         if len >= OK_MIN && caps.contains(Capabilities::DEPRECATE_EOF) {
             return head::ok(head);

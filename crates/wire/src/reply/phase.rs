@@ -83,6 +83,7 @@ impl Phase {
 
     /// Judges one message: `head` is the start of its payload (all of a short one), `len` the
     /// payload length of its first packet, `cursor` whether one was asked for.
+    #[inline]
     pub fn next(self, head: &[u8], len: u32, caps: Capabilities, cursor: bool) -> Result<Step, WireError> {
         let &first = head.first().ok_or(WireError::Truncated { field: "packet", needed: 1, left: 0 })?;
         if first == 0xff {
