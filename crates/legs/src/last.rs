@@ -21,6 +21,7 @@ use crate::state::SessionState;
 use crate::stop::Stop;
 
 /// Whether the backend in use has to be made to know something, or the command to be told it.
+#[inline]
 pub fn is_due(state: &SessionState, links: &Links, decided: &Decided) -> bool {
     hears_of_another(state, links, decided) || needs_id(decided) && !links.has_last_id(state)
 }

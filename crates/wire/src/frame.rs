@@ -103,6 +103,13 @@ pub fn command(payload: &[u8]) -> Vec<u8> {
     packets
 }
 
+/// The packets of an answer's first message, which has this payload.
+pub fn answer(payload: &[u8]) -> Vec<u8> {
+    let mut packets = Vec::with_capacity(HEADER_LEN + payload.len());
+    put_message(&mut packets, 1, payload);
+    packets
+}
+
 /// Encodes `packet` directly behind its header; returns the next sequence id.
 ///
 /// A packet of [`MAX_PAYLOAD`] bytes or more is split as in [`put_message`], at the price of one

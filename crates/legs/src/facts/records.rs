@@ -39,6 +39,7 @@ use crate::traced::traced;
 use crate::upload::Upload;
 
 /// The statement is over.
+#[inline]
 pub fn note_statement_over(worker: &Worker, state: &SessionState, flight: &mut Flight) {
     let batched = flight.as_mut().and_then(|flight| flight.batched.take());
     let Some(batched @ Batched { begun: Some(begun), .. }) = batched else { return };

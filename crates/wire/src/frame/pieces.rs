@@ -1,6 +1,6 @@
 //! Takes the packets of a stream apart without keeping their bytes.
 
-use super::{HEADER_LEN, Header};
+use super::{HEADER_LEN, Header, Packet};
 
 /// Bytes of a header.
 const HEADER_BYTES: u32 = 4;
@@ -72,9 +72,10 @@ impl Pieces {
     #[inline]
     pub fn take<'i>(&mut self, input: &mut &'i [u8]) -> Option<Piece<'i>> {
         if self.begun == 0
-            && let Some((header, rest)) = input.split_first_chunk()
+            && let Some((Packet { header, payload: bytes }, rest)) = Packet::split(input)
         {
-            (self.header, self.begun, *input) = (*header, HEADER_BYTES, rest);
+            *input = rest;
+            return Some(Piece { header, at: 0, bytes });
         }
         while let Some(place) = self.header.get_mut(self.begun as usize) {
             let (byte, rest) = input.split_first()?;

@@ -134,6 +134,7 @@ impl Phase {
 }
 
 /// The first message of a result, which is not an ERR packet.
+#[inline]
 fn first_of_result(head: &[u8], caps: Capabilities) -> Result<Step, WireError> {
     match head {
         [0x00, ..] => head::ok(head).map(end_of_result),

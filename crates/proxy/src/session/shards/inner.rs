@@ -1,5 +1,6 @@
 //! Inner sessions: making one, and having it run a command.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -46,8 +47,7 @@ impl Cx<'_> {
 pub(super) async fn ask_here(entry: &BookEntry, leg: &mut Leg, text: &[u8]) -> Result<Vec<u8>, Ending> {
     let has_more = leg.state.shared_settings().chains() || leg.state.shared_settings().releases();
     let is_end = has_more && matches!(text, b"COMMIT" | b"ROLLBACK");
-    let suffix: &[u8] = if is_end { b" AND NO CHAIN NO RELEASE" } else { b"" };
-    let text = [text, suffix].concat();
+    let text = if is_end { [text, b" AND NO CHAIN NO RELEASE"].concat().into() } else { Cow::from(text) };
     let packet = frame::command(&query(leg.state.identity.capabilities, &text));
     reply_to(entry, leg, packet).await
 }

@@ -14,8 +14,7 @@ use legs::shards::role::Inner;
 use runtime::control::Control;
 use scatter::{Branches, Scatter as Replies, Source};
 use session::committed::{Part, Place, Verdict, verdict};
-use wire::Capabilities;
-use wire::frame::put_message;
+use wire::{Capabilities, frame};
 
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -235,11 +234,7 @@ impl Runner {
     async fn refused_opening(&mut self) -> Option<Vec<u8>> {
         match self.open().await {
             Ok(Ok(())) => None,
-            Ok(Err(error)) => {
-                let mut packets = Vec::new();
-                put_message(&mut packets, 1, &error);
-                Some(packets)
-            }
+            Ok(Err(error)) => Some(frame::answer(&error)),
             Err(ending) => {
                 self.is_over = true;
                 Some(ending.packets().unwrap_or_default().to_vec())

@@ -7,6 +7,7 @@
 //! several are allowed. Home is asked about savepoints first: a name that it does not know is an
 //! error of the statement alone.
 
+use std::borrow::Cow;
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -26,7 +27,7 @@ use session::committed;
 use session::committed::{Part, Verdict, verdict};
 use sql::StatementKind;
 use sql::shape::Effects;
-use wire::frame::put_message;
+use wire::frame;
 
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -252,23 +253,22 @@ async fn end_transaction(
         return Ok(if is_at_shards { Done::Refused(error) } else { Done::Home });
     };
     // The session ends when its client has heard what has become of the transaction.
-    let chained = [ends.name(), " AND CHAIN"].concat();
     let at_home = match sequel {
-        Sequel { releases: true, .. } => ends.name().as_bytes(),
-        Sequel { chains: true, .. } => chained.as_bytes(),
-        _ => text,
+        Sequel { releases: true, .. } => Cow::from(ends.name().as_bytes()),
+        Sequel { chains: true, .. } => [ends.name().as_bytes(), b" AND CHAIN"].concat().into(),
+        _ => text.into(),
     };
-    let mut reply = None;
-    if ends == StatementKind::Commit {
-        match commit_with(entry, leg, at_home, Some(sequel)).await? {
-            Ok(said) => reply = said,
+    let said = if ends == StatementKind::Commit {
+        match commit_with(entry, leg, &at_home, Some(sequel)).await? {
+            Ok(said) => said,
             Err(error) => return Ok(Done::Answered(error)),
         }
     } else {
         roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
-    }
+        None
+    };
     let may_pass = is_at_shards && ends == StatementKind::Rollback;
-    let reply = match reply {
+    let reply = match said {
         Some(reply) => reply,
         None if leg.state.begins_later() => {
             if !sequel.chains {
@@ -277,7 +277,7 @@ async fn end_transaction(
             ok_packet(&leg.state)
         }
         None if may_pass || sequel.chains => {
-            let said = ask_here(entry, leg, at_home).await?;
+            let said = ask_here(entry, leg, &at_home).await?;
             // What shards had is gone: home does not keep its part.
             let is_passed = may_pass && error_of(&said).is_some_and(|error| is_undone(&error));
             if is_passed { pass_over_home(entry, leg, sequel).await? } else { said }
@@ -310,9 +310,7 @@ async fn pass_over_home(entry: &BookEntry, leg: &mut Leg, sequel: Sequel) -> Res
 
 /// What tells the client that it is done.
 fn ok_packet(state: &SessionState) -> Vec<u8> {
-    let mut packet = Vec::new();
-    put_message(&mut packet, 1, &ok(state.identity.capabilities, state.status));
-    packet
+    frame::answer(&ok(state.identity.capabilities, state.status))
 }
 
 /// Whether a transaction is open at home, or may be: without `autocommit`, an error does not tell.

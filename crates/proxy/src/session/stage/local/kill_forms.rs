@@ -14,7 +14,7 @@ use legs::reply::refuse_here;
 use legs::state::SessionState;
 use runtime::mail::Verdict;
 use wire::command::Kind;
-use wire::frame::{HEADER_LEN, put_message};
+use wire::frame;
 use wire::reply::Answer;
 
 use crate::ending::Ending;
@@ -117,11 +117,7 @@ async fn outcome_as_text(
             ClientError::UnknownThread { id: kill.id }.to_packet(1, state.identity.capabilities)
         }
         Verdict::Failed(error) => error.to_packet(1, state.identity.capabilities),
-        Verdict::Refused(payload) => {
-            let mut packet = Vec::with_capacity(HEADER_LEN + payload.len());
-            put_message(&mut packet, 1, &payload);
-            packet
-        }
+        Verdict::Refused(payload) => frame::answer(&payload),
     };
     // What cannot be told in these words, the server refuses in its own.
     Ok(correction(&error).map_or_else(|| kill.text().into_bytes(), Into::into))
