@@ -10,19 +10,18 @@
 //! - [`plan`](mod@plan): where a statement goes, [`way`]: and what is done with it;
 //!   [`definitions`]: learning what its tables are, [`stored`]: and what is behind its names;
 //! - [`defining`]: definitions of tables of several nodes; [`naming`]: what texts name;
-//! - [`command`]: what shards get; [`one`]: statements for one shard, [`straight`]: those that come
-//!   again, [`many`]: for several shards ([`runners`], [`relaying`], [`moment`], [`gated`]),
-//!   [`limited`]: changes of their first rows, [`load`]: files;
+//! - [`one`]: statements for one shard, [`straight`]: those that come again, [`many`]: for several
+//!   shards ([`runners`], [`relaying`], [`moment`], [`gated`]), [`limited`]: changes of their first
+//!   rows, [`load`]: files;
 //! - [`dispatch`]: whether a command runs at home, [`planned`]: having it run where its plan says;
-//! - [`prepared`]: prepared statements, [`sites`]: where they are, [`execute`]: commands about
-//!   them, [`values`]: their values;
+//! - [`execute`]: commands about prepared statements, [`sites`]: where these are;
 //! - [`explain`]: where a statement goes, written down; [`fields`]: `COM_FIELD_LIST`;
-//!   [`warnings`]: what `SHOW WARNINGS` tells of several shards;
+//!   [`gathered`]: what `SHOW WARNINGS` tells of several shards;
 //!   [`ids`]: ids of sequences, [`last_id`]: what `LAST_INSERT_ID()` is;
-//! - [`transaction`]: transactions that reach shards, [`savepoints`]: those within them,
-//!   [`lost`]: those that end unasked, [`autocommit`]: what does not end them;
-//! - [`done`]: what has come of a command; [`role`]: what a session has at shards, [`facts`]: what
-//!   statements need to know of it.
+//! - [`transaction`]: transactions that reach shards, [`lost`]: those that end unasked,
+//!   [`autocommit`]: what does not end them;
+//! - [`done`]: what has come of a command; [`facts`]: what statements need to know of the session,
+//!   [`reading`]: what their reading depends on; [`legs::shards`]: what a session has at shards.
 
 mod autocommit;
 mod defining;

@@ -150,7 +150,7 @@ pub(crate) fn cx_of<'a>(io: &'a mut Io, inner: &'a mut Inner) -> Cx<'a> {
 }
 
 /// Has it run the command in the backlog of a client that is [here for
-/// once](Io::for_once), or [lent](lend).
+/// once](Io::for_once), or [lent](super::one::lend).
 pub(super) async fn run_inner(io: &mut Io, inner: &mut Inner) -> Result<(), Ending> {
     Box::pin(cx_of(io, inner).run_once()).await
 }
