@@ -22,7 +22,7 @@ use session::error::ClientError;
 use session::link::Loss;
 use sql::shape::Effects;
 use tokio::time::{Instant, sleep, timeout_at};
-use upstream::Target;
+use upstream::{Full, Target};
 
 use crate::entry::BookEntry;
 use crate::facts::causal::is_bound_to;
@@ -153,7 +153,8 @@ impl Leg {
         reach_wanting(self, entry, wanted, decided).await
     }
 
-    /// The writer of the pair does it.
+    /// Gets to the writer in the place of a reader, and to no other reader in place of the writer:
+    /// that may lack what must be seen.
     pub(crate) async fn leave_to(
         &mut self,
         entry: &BookEntry,
@@ -161,7 +162,11 @@ impl Leg {
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
         decided.redirect(writer);
-        self.reach(entry, decided).await
+        self.flight.begin().internal_lost = false;
+        match self.go_to(entry, writer, Full::TryAgain).await? {
+            Ok(()) => Ok(writer),
+            Err(why) => Err(self.unreached(why, decided)),
+        }
     }
 
     /// Waits until `is_over`. If that is in vain, the client is told so.

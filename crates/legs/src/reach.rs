@@ -113,12 +113,7 @@ impl Leg {
         let Some(writer) = instead.filter(|_| is_lack).or(here) else {
             return Err(self.unreached(why, decided));
         };
-        decided.redirect(writer);
-        self.flight.begin().internal_lost = false;
-        match self.go_to(entry, writer, Full::TryAgain).await? {
-            Ok(()) => Ok(writer),
-            Err(why) => Err(self.unreached(why, decided)),
-        }
+        self.leave_to(entry, writer, decided).await
     }
 
     /// The connection could not be set up for the command: it is carried out elsewhere, or refused.

@@ -301,6 +301,28 @@ fn c12_a_write_is_not_lost_while_another_writer_may_have_it() {
     });
 }
 
+/// What the reader lacks is not lost, and it may be the schema.
+#[test]
+fn c12_a_schema_is_not_entered_at_a_reader_that_lacks_writes_while_the_writer_is_down() {
+    play(async || {
+        let (world, stage) = World::of(CausalReads::User);
+        let (mut client, mut other) = (log_in(&stage).await, log_in(&stage).await);
+        say(&mut client, WRITE).await;
+        let mut down = World::config(CausalReads::User);
+        down.servers[0].status = ServerStatus::Shunned;
+        stage.apply(down).expect("it can be applied");
+        world.said.take();
+        other.send_command(Kind::InitDb, b"made").await;
+        other.expect_err(9001).await;
+        assert_eq!(world.said(), [asked(1)]);
+        world.has[0].set(true);
+        other.send_command(Kind::InitDb, b"made").await;
+        other.expect_ok().await;
+        assert_eq!(world.said(), [asked(1), "reader made".to_owned()]);
+        assert_eq!(stage.global("Causal_transactions_lost"), 0);
+    });
+}
+
 #[test]
 fn c12_a_reader_that_hangs_is_left_to_itself() {
     play(async || {
