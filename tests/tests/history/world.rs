@@ -80,6 +80,11 @@ impl Site {
         Options::tcp(*lock(&self.address), USER, PASSWORD).schema(&self.schema)
     }
 
+    /// The schema that clients are in.
+    pub(crate) fn schema(&self) -> &str {
+        &self.schema
+    }
+
     /// Sessions begin with these statements.
     pub(crate) fn with_setup(self, setup: Option<&'static str>) -> Self {
         Self { setup, ..self }

@@ -163,7 +163,8 @@ impl Writer {
 
     /// Another connection commits what this one has prepared, and is the writer from then on.
     async fn distributed(&mut self, next: u64) {
-        let name = format!("'history{next}'");
+        // A name is of the whole server, which has schemas of other tests.
+        let name = format!("'{}-{next}'", self.hand.site.schema());
         for text in [
             format!("XA START {name}"),
             format!("UPDATE distributed SET v = {next} WHERE id = 1"),
