@@ -23,7 +23,7 @@ use wire::{Capabilities, Codec as _, packet};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::shards::definitions::ask_at;
-use crate::session::shards::done::Done;
+use crate::session::shards::done::{Done, Halt};
 use crate::session::shards::facts::{names_at, plain_reply, refused_scatter};
 use crate::session::shards::inner::{error_of, take_inner};
 use crate::state::SCHEMA;
@@ -40,22 +40,16 @@ pub(super) async fn run_definition(
     command: &Command,
     scattered: Scattered,
     tables: Vec<TableName>,
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let branches = scattered.branches;
-    if let Some(error) = refused_scatter(&entry.worker, leg, command, &branches) {
-        return Ok(Done::Refused(error));
-    }
+    refused_scatter(&entry.worker, leg, command, &branches)?;
     if let Some(id) = entry.worker.shared.ddl.stopped_of(&tables) {
-        return Ok(Done::Refused(stopped(id)));
+        return Err(stopped(id).into());
     }
     let record = record_of(entry, leg, command, &branches, tables).await?;
-    let running = match entry.worker.shared.ddl.begin(record).await {
-        Ok(running) => running,
-        Err(why) => {
-            let error = ClientError::not_sharded("a definition of a table of several nodes", &why);
-            return Ok(Done::Refused(error));
-        }
-    };
+    let running = entry.worker.shared.ddl.begin(record).await;
+    let running =
+        running.map_err(|why| ClientError::not_sharded("a definition of a table of several nodes", &why))?;
     let seq = skip_command(entry, io, leg).await?;
     entry.begin_running(Measured::plain(command.kind), &command.text);
     let mut replies = Vec::new();
@@ -84,7 +78,9 @@ pub(super) async fn run_definition(
     } else {
         drop(running);
     }
-    give_definition(entry, io, &mut leg.state, &mut leg.links, seq, (&branches, &replies), is_refused).await
+    let given = (&branches[..], &replies[..]);
+    give_definition(entry, io, &mut leg.state, &mut leg.links, seq, given, is_refused).await?;
+    Ok(Done::Over)
 }
 
 /// Whether the first node may have executed a definition that was answered with an error.
@@ -157,7 +153,7 @@ async fn give_definition(
     seq: u8,
     (branches, replies): (&[Branch], &[Vec<u8>]),
     is_refused: bool,
-) -> Result<Done, Ending> {
+) -> Result<(), Ending> {
     let source = |(session, branch): (usize, &Branch)| Source {
         hostgroup: branch.hostgroup,
         session,
@@ -185,7 +181,7 @@ async fn give_definition(
         // Diagnostics are those of the node that has refused it.
         links.away.role.shards().last = Place::Shard(branch.hostgroup);
     }
-    Ok(Done::Over)
+    Ok(())
 }
 
 /// The refusal of a statement on a table whose definition has stopped.

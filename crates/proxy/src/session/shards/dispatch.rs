@@ -16,7 +16,7 @@ use legs::state::{Past, SessionState};
 use wire::command::Kind;
 
 use crate::ending::Ending;
-use crate::session::shards::done::Done;
+use crate::session::shards::done::{Done, Halt};
 use crate::session::shards::execute::{prepare_at_shards, statement_at_shards};
 use crate::session::shards::facts::too_long;
 use crate::session::shards::fields::list_fields;
@@ -82,7 +82,7 @@ pub(crate) async fn at_shards(
             Ok(Done::Home)
         }
         _ => Ok(Done::Home),
-    }?;
+    };
     let phase = follow_up_at_shards(entry, io, leg, kind, done).await?;
     if leg.state.past.replace(Past::ROLLED_BACK, false) {
         roll_back_everywhere(entry, leg).await?;
@@ -97,40 +97,40 @@ async fn follow_up_at_shards(
     io: &mut Io,
     leg: &mut Leg,
     kind: Kind,
-    done: Done,
+    done: Result<Done, Halt>,
 ) -> Result<Phase, Ending> {
-    if let Some(flight) = leg.flight.as_mut().filter(|_| !matches!(done, Done::Home)) {
+    if let Some(flight) = leg.flight.as_mut().filter(|_| !matches!(done, Ok(Done::Home))) {
         // It may have waited for a connection when there were no shards.
         flight.leave_way();
     }
     match done {
-        Done::Home => return Ok(leg.links.stay_home(kind)),
-        Done::Outdated => return Ok(Phase::Sharded(kind)),
-        Done::Over => {}
-        Done::Skipped => drop(skip_command(entry, io, leg).await?),
-        Done::Refused(error) => {
+        Ok(Done::Home) => return Ok(leg.links.stay_home(kind)),
+        Ok(Done::Over) => {}
+        Ok(Done::Skipped) => drop(skip_command(entry, io, leg).await?),
+        Ok(Done::Told(packets)) => {
+            begin_own(entry, io, &mut leg.state, &mut leg.flight, kind);
+            skip_command(entry, io, leg).await?;
+            write_to_client(entry, io, &mut leg.state, &packets).await?;
+            entry.answered_here(&leg.links, 0);
+        }
+        Err(Halt::Over(ending)) => return Err(ending),
+        Err(Halt::Outdated) => return Ok(Phase::Sharded(kind)),
+        Err(Halt::Refused(error)) => {
             leg.links.away.role.shards().last = Place::Home;
             // Of a transaction that was lost at a question about the statement, the client
             // hears first.
             let lost = leg.state.transaction.rolled_back.take();
             refuse_here(entry, io, leg, kind, lost.as_deref().unwrap_or(&error)).await?;
         }
-        Done::Answered(payload) => answer_here(entry, io, leg, kind, &payload).await?,
-        Done::Told(packets) => {
-            begin_own(entry, io, &mut leg.state, &mut leg.flight, kind);
-            skip_command(entry, io, leg).await?;
-            write_to_client(entry, io, &mut leg.state, &packets).await?;
-            entry.answered_here(&leg.links, 0);
-        }
+        Err(Halt::Answered(error)) => answer_here(entry, io, leg, kind, &error).await?,
     }
     if leg.state.past.contains(Past::RELEASED) { Err(Ending::Silent) } else { Ok(Phase::Over) }
 }
 
-async fn query_at_shards(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<Done, Ending> {
+async fn query_at_shards(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<Done, Halt> {
     let command = io.command(leg.state.identity.capabilities).filter(::command::Command::is_whole);
-    let Some((payload, text)) = command.map(|all| (all.payload().to_vec(), all.text().to_vec())) else {
-        return Ok(Done::Refused(too_long()));
-    };
+    let command = command.map(|all| (all.payload().to_vec(), all.text().to_vec()));
+    let (payload, text) = command.ok_or_else(too_long)?;
     let what = entry.worker.routing.borrow_mut().look(&text, leg.state.reading());
     if is_about_transaction(what) {
         return change_transaction(entry, leg, what, &text).await;

@@ -14,18 +14,17 @@ use sql::StatementKind;
 use wire::command::{Kind, StmtExecute, statement_id};
 use wire::{Codec as _, frame};
 
-use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::shards::done::Done;
+use crate::session::shards::done::{Done, Halt};
 use crate::session::shards::facts::{as_prepared, has_one_connection, too_long};
-use crate::session::shards::inner::{error_of, take_inner, take_inner_of};
+use crate::session::shards::inner::{take_inner, take_inner_of};
 use crate::session::shards::last_id::learn_last_id;
 use crate::session::shards::one::lend;
 use crate::session::shards::plan::sample_of;
 use crate::session::shards::planned::{run_at_home, run_command};
 use crate::session::shards::sites::{close_site, prepare};
 use crate::session::shards::stored::stopped_since;
-use crate::session::shards::transaction::{change_transaction, is_about_transaction};
+use crate::session::shards::transaction::{change_transaction, is_about_transaction, ok_packet};
 use crate::state::Settings;
 
 /// A command that names a prepared statement is in the backlog.
@@ -34,7 +33,7 @@ pub(super) async fn statement_at_shards(
     io: &mut Io,
     leg: &mut Leg,
     kind: Kind,
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let Some(id) = leg.links.away.role.shards().statements.named(io.front()) else {
         return if matches!(kind, Kind::StmtExecute | Kind::StmtBulkExecute) {
             execute_at_home(entry, io, leg, kind).await
@@ -43,13 +42,13 @@ pub(super) async fn statement_at_shards(
         };
     };
     if kind == Kind::StmtBulkExecute {
-        let error = ClientError::not_sharded("a bulk execution", "its rows may be on several servers");
-        return Ok(Done::Refused(error));
+        let reason = "its rows may be on several servers";
+        return Err(ClientError::not_sharded("a bulk execution", reason).into());
     }
     complete_front(entry, io, leg).await?;
     let Some(payload) = io.whole_front().map(<[u8]>::to_vec) else {
         if kind != Kind::SendLongData {
-            return Ok(Done::Refused(too_long()));
+            return Err(too_long().into());
         }
         // There is no reply to it: the execution is refused.
         if let Some(statement) = leg.links.away.role.shards().statements.get(id) {
@@ -71,7 +70,7 @@ pub(super) async fn statement_at_shards(
 }
 
 /// An execution of a statement that is none of the shards' is in the backlog.
-async fn execute_at_home(entry: &BookEntry, io: &mut Io, leg: &mut Leg, kind: Kind) -> Result<Done, Ending> {
+async fn execute_at_home(entry: &BookEntry, io: &mut Io, leg: &mut Leg, kind: Kind) -> Result<Done, Halt> {
     let statements = leg.state.prepared.as_ref();
     let known = statements.zip(statement_id(io.front())).and_then(|(all, id)| all.get(id));
     let known = known.map(|prepared| (prepared.what.plan, prepared.what.text.clone()));
@@ -79,24 +78,18 @@ async fn execute_at_home(entry: &BookEntry, io: &mut Io, leg: &mut Leg, kind: Ki
     learn_last_id(entry, leg).await?;
     let Some((what, text)) = known else { return Ok(Done::Home) };
     if is_about_transaction(what) {
-        let Some(text) = text else {
-            let error =
-                ClientError::not_sharded("a prepared statement about transactions", "its text is lost");
-            return Ok(Done::Refused(error));
-        };
+        let part = "a prepared statement about transactions";
+        let text = text.ok_or_else(|| ClientError::not_sharded(part, "its text is lost"))?;
         complete_front(entry, io, leg).await?;
         return change_transaction(entry, leg, what, &text).await;
     }
     let shows = matches!(what.kind, StatementKind::Show | StatementKind::Diagnostics);
     if text.as_deref().is_some_and(|text| shows && leg.links.place_of_last(what, text).is_some()) {
         let why = "that statement has run at shards; sent as text this is answered";
-        let error = ClientError::not_sharded("a prepared statement about the one before", why);
-        return Ok(Done::Refused(error));
+        return Err(ClientError::not_sharded("a prepared statement about the one before", why).into());
     }
-    if let Some(text) = text
-        && let Some(error) = stopped_since(entry, leg, &text, what).await?
-    {
-        return Ok(Done::Refused(error));
+    if let Some(text) = text {
+        stopped_since(entry, leg, &text, what).await?;
     }
     run_at_home(entry, leg, &Command { kind, ..Command::query(Vec::new(), Vec::new(), what) }).await
 }
@@ -107,7 +100,7 @@ async fn execute_at_shards(
     leg: &mut Leg,
     id: u32,
     payload: &[u8],
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let phase = execute_with_parts(entry, io, leg, id, payload).await;
     // However it ends, the next execution has parts of its own.
     if let Some(statement) = leg.links.away.role.shards().statements.get(id) {
@@ -123,7 +116,7 @@ async fn execute_with_parts(
     leg: &mut Leg,
     id: u32,
     payload: &[u8],
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let caps = leg.state.identity.capabilities;
     let execution = leg.links.away.role.shards().statements.get(id).and_then(|statement| {
         let execute = StmtExecute::decode(payload, caps).ok()?;
@@ -132,13 +125,10 @@ async fn execute_with_parts(
         let values = values(&StmtExecute::decode(&payload, caps).ok()?, statement, caps)?;
         Some((payload, statement.text.to_vec(), values, statement.context.clone()))
     });
-    let Some((payload, text, values, context)) = execution else {
-        return Ok(Done::Refused(ClientError::NoTypes { id }));
-    };
+    let (payload, text, values, context) = execution.ok_or(ClientError::NoTypes { id })?;
     let cut = leg.links.away.role.shards().statements.get(id);
     if cut.is_some_and(|statement| statement.is_cut) {
-        let error = ClientError::not_sharded("values sent in parts", "they are longer than 1 MiB");
-        return Ok(Done::Refused(error));
+        return Err(ClientError::not_sharded("values sent in parts", "they are longer than 1 MiB").into());
     }
     let what = entry.worker.routing.borrow_mut().look(&text, leg.state.reading());
     let (kind, execution) = (Kind::StmtExecute, Some((id, values)));
@@ -152,7 +142,7 @@ async fn run_in_context(
     io: &mut Io,
     leg: &mut Leg,
     command: Command,
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let settings = leg.state.shared_settings();
     let then = command.context.as_ref().map(|context| &context.settings);
     let is_other =
@@ -160,11 +150,9 @@ async fn run_in_context(
     let then = then.filter(is_other).filter(|_| depends_on_modes(&command.text));
     let Some(then) = then else { return run_command(entry, io, leg, command).await };
     if has_one_connection(&leg.state) {
-        let error = ClientError::not_sharded(
-            "a statement that was prepared with another sql_mode",
-            "a transaction is open, whose connections have the sql_mode of now",
-        );
-        return Ok(Done::Refused(error));
+        let part = "a statement that was prepared with another sql_mode";
+        let reason = "a transaction is open, whose connections have the sql_mode of now";
+        return Err(ClientError::not_sharded(part, reason).into());
     }
     let settings = Rc::new(settings.with_sql_modes_of(then));
     leg.links.away.role.shards().as_then = Some(settings);
@@ -184,7 +172,7 @@ async fn pass_to_cursor(
     kind: Kind,
     id: u32,
     mut payload: Vec<u8>,
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let Some(statement) = leg.links.away.role.shards().statements.get(id) else {
         return Ok(Done::Home);
     };
@@ -195,10 +183,9 @@ async fn pass_to_cursor(
     let Some((mut inner, known_as)) = open else {
         if kind == Kind::StmtFetch {
             let is_mariadb = entry.worker.shared.says_mariadb().await;
-            return Ok(Done::Refused(ClientError::NoCursor { id, is_mariadb }));
+            return Err(ClientError::NoCursor { id, is_mariadb }.into());
         }
-        let ok = front::login::ok(leg.state.identity.capabilities, leg.state.status);
-        return Ok(Done::Answered(ok));
+        return Ok(Done::Told(ok_packet(&leg.state)));
     };
     if kind == Kind::StmtReset
         && let Some(statement) = leg.links.away.role.shards().statements.get(id)
@@ -212,7 +199,7 @@ async fn pass_to_cursor(
     Ok(Done::Over)
 }
 
-async fn close_at_shards(entry: &BookEntry, io: &mut Io, leg: &mut Leg, id: u32) -> Result<Done, Ending> {
+async fn close_at_shards(entry: &BookEntry, io: &mut Io, leg: &mut Leg, id: u32) -> Result<Done, Halt> {
     measure_own(entry, io, &leg.state, &leg.flight, Kind::StmtClose);
     skip_command(entry, io, leg).await?;
     let sites = leg.links.away.role.shards().statements.remove(id).map(|statement| statement.sites);
@@ -227,43 +214,35 @@ pub(super) async fn prepare_at_shards(
     entry: &BookEntry,
     leg: &mut Leg,
     text: Option<Vec<u8>>,
-) -> Result<Done, Ending> {
-    let Some(text) = text else { return Ok(Done::Refused(too_long())) };
+) -> Result<Done, Halt> {
+    let text = text.ok_or_else(too_long)?;
     let what = entry.worker.routing.borrow_mut().look(&text, leg.state.reading());
     if is_about_transaction(what) {
         // Home says whether it can be prepared. Shards hear of its executions.
         leg.links.away.role.shards().statements.note_other();
         return Ok(Done::Home);
     }
-    let (branch, context) = match sample_of(entry, leg, &text, what).await? {
-        Ok(Some(sample)) => sample,
-        Ok(None) => {
-            let version = entry.worker.shared.definitions.version();
-            let shards = leg.links.away.role.shards();
-            shards.prepared_at.get_or_insert(version);
-            shards.statements.note_other();
-            return Ok(Done::Home);
-        }
-        Err(error) => return Ok(Done::Refused(error)),
+    let Some((branch, context)) = sample_of(entry, leg, &text, what).await? else {
+        let version = entry.worker.shared.definitions.version();
+        let shards = leg.links.away.role.shards();
+        shards.prepared_at.get_or_insert(version);
+        shards.statements.note_other();
+        return Ok(Done::Home);
     };
     let mut inner = take_inner(entry, leg, branch.hostgroup);
     let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await?;
     let (serial, modes) = (inner.serial, inner.leg.state.modes());
     leg.links.put_inner(inner);
-    if let Some(error) = error_of(&as_prepared(&entry.worker, &leg.state, &reply, branch.hostgroup, 0)) {
-        return Ok(Done::Answered(error));
-    }
+    Halt::of_reply(&as_prepared(&entry.worker, &leg.state, &reply, branch.hostgroup, 0))?;
     let (id, params) = prepared(&reply).unwrap_or_default();
     let hostgroup = branch.hostgroup;
     let site = Site { inner: serial, text: branch.text, id, modes };
     let context = Some(Rc::new(context));
     let statement =
         Statement { text: text.into(), context, params, sites: vec![site], ..Statement::default() };
-    let Some(id) = leg.links.away.role.shards().statements.add(statement) else {
-        let error =
-            ClientError::not_sharded("a prepared statement more", "the session has all that it may have");
-        return Ok(Done::Refused(error));
-    };
+    let id = leg.links.away.role.shards().statements.add(statement);
+    let reason = "the session has all that it may have";
+    let id = id.ok_or_else(|| ClientError::not_sharded("a prepared statement more", reason))?;
     if let Some(all) = &mut leg.state.prepared {
         // The one that was prepared last is none of home's.
         all.forget_last();

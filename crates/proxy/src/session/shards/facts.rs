@@ -39,22 +39,21 @@ pub(crate) fn payload_of(state: &SessionState, error: &ClientError) -> Vec<u8> {
     error.to_packet(0, state.identity.capabilities).split_off(HEADER_LEN)
 }
 
-/// Why a command does not run at several shards in the state that the session is in.
+/// An error if a command does not run at several shards in the state that the session is in.
 pub(crate) fn refused_scatter(
     worker: &Worker,
     leg: &mut Leg,
     command: &Command,
     branches: &[Branch],
-) -> Option<ClientError> {
+) -> Result<(), ClientError> {
     if !command.writes() {
-        return None;
+        return Ok(());
     }
     if !command.defines() && has_one_writer_per_transaction(worker) && has_several_servers(branches) {
-        return Some(several_servers("a statement that writes at several servers"));
+        return Err(several_servers("a statement that writes at several servers"));
     }
-    branches.iter().find_map(|branch| {
-        may_write(worker, &leg.state, &mut leg.links, Place::Shard(branch.hostgroup)).err()
-    })
+    let places = branches.iter().map(|branch| Place::Shard(branch.hostgroup));
+    places.into_iter().try_for_each(|place| may_write(worker, &leg.state, &mut leg.links, place))
 }
 
 pub(crate) fn what(
@@ -181,8 +180,8 @@ pub(crate) fn may_write(
     Err(several_servers("a transaction that writes at several servers"))
 }
 
-/// Whether the open transaction is one that shards cannot be in.
-pub(crate) fn keeps_home(state: &SessionState, links: &mut Links) -> Option<ClientError> {
+/// An error if the open transaction is one that shards cannot be in.
+pub(crate) fn keeps_home(state: &SessionState, links: &mut Links) -> Result<(), ClientError> {
     let is_special =
         links.away.role.shards().transaction.is_special && (state.in_transaction() || state.begins_later());
     let (part, reason) = if is_special {
@@ -193,9 +192,9 @@ pub(crate) fn keeps_home(state: &SessionState, links: &mut Links) -> Option<Clie
     } else if links.has_pins(&[Pin::Xa]) {
         ("an XA transaction", "it is known to the home only")
     } else {
-        return None;
+        return Ok(());
     };
-    Some(ClientError::not_sharded(part, reason))
+    Err(ClientError::not_sharded(part, reason))
 }
 
 /// The refusal of what may write at one server only.

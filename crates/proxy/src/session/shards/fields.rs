@@ -12,8 +12,7 @@ use wire::frame::{Packet, Packets, put_message};
 use wire::packet::{Column, Err as ErrPacket};
 use wire::{Capabilities, Codec as _, frame};
 
-use crate::ending::Ending;
-use crate::session::shards::done::Done;
+use crate::session::shards::done::{Done, Halt};
 use crate::session::shards::facts::names_at;
 use crate::session::shards::inner::{ask, ask_packet, inner_in};
 
@@ -21,7 +20,7 @@ use crate::session::shards::inner::{ask, ask_packet, inner_in};
 const NOTHING: &[u8] = b"DO 0";
 
 /// Lists columns, as this payload of a `COM_FIELD_LIST` says: a node of its table answers.
-pub(super) async fn list_fields(entry: &BookEntry, leg: &mut Leg, asked: &[u8]) -> Result<Done, Ending> {
+pub(super) async fn list_fields(entry: &BookEntry, leg: &mut Leg, asked: &[u8]) -> Result<Done, Halt> {
     let Some((node, payload)) = listed_at(&entry.worker, &leg.state, asked) else {
         return Ok(Done::Home);
     };

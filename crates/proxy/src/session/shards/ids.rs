@@ -18,6 +18,7 @@ use wire::{Capabilities, Codec as _, packet};
 use crate::clock::unix_ms;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::session::shards::done::Halt;
 use crate::session::shards::inner::{ask, error_of, take_inner_at};
 
 /// Which of the sessions at a hostgroup asks counters: none that runs statements of the client.
@@ -26,9 +27,6 @@ const SLOT: usize = usize::MAX;
 /// Errors of a server that does not have the table of counters: its schema, or itself, is missing.
 const NO_SCHEMA: u16 = 1049;
 const NO_TABLE: u16 = 1146;
-
-/// Why there are no ids.
-type Reason = String;
 
 /// The reason if the time is up.
 const LATE: &str = "its counter does not answer in time";
@@ -47,12 +45,11 @@ pub(super) async fn ids_for(
     leg: &mut Leg,
     layout: &Layout,
     wanted: &Wanted,
-) -> Result<Result<Vec<u64>, ClientError>, Ending> {
-    let Some(numbered) = Numbered::of(layout, &wanted.schema, &wanted.table) else {
-        return Ok(Ok(Vec::new()));
-    };
-    let ids = take_ids(entry, leg, numbered, wanted.count).await?;
-    Ok(ids.map_err(|reason| numbered.error(&reason)))
+) -> Result<Vec<u64>, Halt> {
+    match Numbered::of(layout, &wanted.schema, &wanted.table) {
+        Some(numbered) => take_ids(entry, leg, numbered, wanted.count).await,
+        None => Ok(Vec::new()),
+    }
 }
 
 /// The client says ids itself: the sequence does not make them any more.
@@ -61,14 +58,13 @@ pub(super) async fn raise_ids(
     leg: &mut Leg,
     layout: &Layout,
     ids: &Ids,
-) -> Result<Result<(), ClientError>, Ending> {
+) -> Result<(), Halt> {
     let numbered = Numbered::of(layout, &ids.schema, &ids.table);
-    let (Some(numbered), Some(largest)) = (numbered, ids.largest) else { return Ok(Ok(())) };
-    if !matches!(numbered.sequence.kind, SequenceKind::Segment { .. }) {
-        return Ok(Ok(()));
+    let is_counted = |one: &Numbered<'_>| matches!(one.sequence.kind, SequenceKind::Segment { .. });
+    match numbered.filter(is_counted).zip(ids.largest) {
+        Some((numbered, largest)) => raise_counter(entry, leg, numbered, largest).await,
+        None => Ok(()),
     }
-    let raised = raise_counter(entry, leg, numbered, largest).await?;
-    Ok(raised.map_err(|reason| numbered.error(&reason)))
 }
 
 async fn take_ids(
@@ -76,7 +72,7 @@ async fn take_ids(
     leg: &mut Leg,
     numbered: Numbered<'_>,
     count: usize,
-) -> Result<Result<Vec<u64>, Reason>, Ending> {
+) -> Result<Vec<u64>, Halt> {
     let source = entry.worker.shared.sequences.get(numbered.sequence);
     let deadline = Instant::now() + IDS_WAIT_MAX;
     loop {
@@ -86,25 +82,20 @@ async fn take_ids(
         answered.as_mut().enable();
         match source.take(count, unix_ms()) {
             Taken::Ids(ids) => {
-                if let Some(question) = source.prefetch()
-                    && let Err(reason) = ask_counter(entry, leg, numbered, question).await?
-                {
-                    tracing::warn!(table = numbered.name(), reason, "no ids for later rows");
+                if let Some(question) = source.prefetch() {
+                    match ask_counter(entry, leg, numbered, question).await {
+                        Err(Halt::Refused(error)) => tracing::warn!(%error, "no ids for later rows"),
+                        asked => asked?,
+                    }
                 }
-                return Ok(Ok(ids));
+                return Ok(ids);
             }
-            Taken::Ask(_) if Instant::now() >= deadline => return Ok(Err(LATE.to_owned())),
-            Taken::Ask(question) => {
-                if let Err(reason) = ask_counter(entry, leg, numbered, question).await? {
-                    return Ok(Err(reason));
-                }
-            }
+            Taken::Ask(_) if Instant::now() >= deadline => return Err(numbered.refused(LATE)),
+            Taken::Ask(question) => ask_counter(entry, leg, numbered, question).await?,
             Taken::Wait => {
-                if timeout_at(deadline, answered).await.is_err() {
-                    return Ok(Err(LATE.to_owned()));
-                }
+                timeout_at(deadline, answered).await.map_err(|_| numbered.refused(LATE))?;
             }
-            Taken::Failed(reason) => return Ok(Err(reason)),
+            Taken::Failed(reason) => return Err(numbered.refused(&reason)),
         }
     }
 }
@@ -115,25 +106,25 @@ async fn ask_counter(
     leg: &mut Leg,
     numbered: Numbered<'_>,
     question: Question,
-) -> Result<Result<(), Reason>, Ending> {
+) -> Result<(), Halt> {
     let take = store::take(&numbered.sequence.schema, &numbered.sequence.table, question.count());
     for is_made in [false, true] {
         let is_missing = match say_to_counter(entry, leg, numbered.home(), &take).await? {
             Said::Ok { affected_rows: 1.., last_insert_id } => {
                 return match question.answer(last_insert_id) {
-                    Ok(()) => Ok(Ok(())),
+                    Ok(()) => Ok(()),
                     Err(behind) => say_raise(entry, leg, numbered, behind.floor.saturating_sub(1)).await,
                 };
             }
             Said::Ok { .. } | Said::Rows(_) => false,
             Said::Error(code, _) if !is_made && matches!(code, NO_SCHEMA | NO_TABLE) => true,
-            Said::Error(_, text) => return Ok(Err(text)),
+            Said::Error(_, text) => return Err(numbered.refused(&text)),
         };
-        if !is_made && let Err(reason) = make_counter(entry, leg, numbered, is_missing).await? {
-            return Ok(Err(reason));
+        if !is_made {
+            make_counter(entry, leg, numbered, is_missing).await?;
         }
     }
-    Ok(Err("the table of sequences has no row for it".to_owned()))
+    Err(numbered.refused("the table of sequences has no row for it"))
 }
 
 /// Makes the counter of a sequence, and its table if that is missing. It begins behind the ids
@@ -143,16 +134,16 @@ async fn make_counter(
     leg: &mut Leg,
     numbered: Numbered<'_>,
     is_missing: bool,
-) -> Result<Result<(), Reason>, Ending> {
+) -> Result<(), Halt> {
     if is_missing && let Said::Error(_, text) = make_table(entry, leg, numbered.home()).await? {
-        return Ok(Err(text));
+        return Err(numbered.refused(&text));
     }
     let mut largest = 0;
     for node in numbered.table.nodes() {
         let ask = store::largest(&node.schema, &node.table, &numbered.sequence.column);
         match say_to_counter(entry, leg, node.hostgroup, &ask).await? {
             Said::Rows(id) => largest = largest.max(id),
-            Said::Error(_, text) => return Ok(Err(text)),
+            Said::Error(_, text) => return Err(numbered.refused(&text)),
             Said::Ok { .. } => {}
         }
     }
@@ -179,7 +170,7 @@ async fn raise_counter(
     leg: &mut Leg,
     numbered: Numbered<'_>,
     largest: u64,
-) -> Result<Result<(), Reason>, Ending> {
+) -> Result<(), Halt> {
     let source = entry.worker.shared.sequences.get(numbered.sequence);
     let deadline = Instant::now() + IDS_WAIT_MAX;
     // A counter that is not there yet begins behind the rows that are there.
@@ -188,16 +179,11 @@ async fn raise_counter(
         tokio::pin!(answered);
         answered.as_mut().enable();
         match source.prefetch() {
-            Some(question) => {
-                if let Err(reason) = ask_counter(entry, leg, numbered, question).await? {
-                    return Ok(Err(reason));
-                }
-            }
-            None if timeout_at(deadline, answered).await.is_err() => return Ok(Err(LATE.to_owned())),
-            None => {}
+            Some(question) => ask_counter(entry, leg, numbered, question).await?,
+            None => timeout_at(deadline, answered).await.map_err(|_| numbered.refused(LATE))?,
         }
     }
-    if source.raise(largest) { say_raise(entry, leg, numbered, largest).await } else { Ok(Ok(())) }
+    if source.raise(largest) { say_raise(entry, leg, numbered, largest).await } else { Ok(()) }
 }
 
 /// Lets the counter make no id up to this one.
@@ -206,12 +192,12 @@ async fn say_raise(
     leg: &mut Leg,
     numbered: Numbered<'_>,
     largest: u64,
-) -> Result<Result<(), Reason>, Ending> {
+) -> Result<(), Halt> {
     let raise = store::raise(&numbered.sequence.schema, &numbered.sequence.table, largest);
-    Ok(match say_to_counter(entry, leg, numbered.home(), &raise).await? {
-        Said::Error(_, text) => Err(text),
+    match say_to_counter(entry, leg, numbered.home(), &raise).await? {
+        Said::Error(_, text) => Err(numbered.refused(&text)),
         Said::Ok { .. } | Said::Rows(_) => Ok(()),
-    })
+    }
 }
 
 /// Says a statement at a hostgroup, outside of the client's transaction there.
@@ -248,12 +234,10 @@ impl<'a> Numbered<'a> {
         home.or_else(|| self.table.nodes().first().map(|node| node.hostgroup)).unwrap_or_default()
     }
 
-    fn name(self) -> String {
-        format!("{}.{}", self.sequence.schema, self.sequence.table)
-    }
-
-    fn error(self, reason: &str) -> ClientError {
-        ClientError::NoIds(format!("{}: {reason}", self.name()).into())
+    /// Why there are no ids.
+    fn refused(self, reason: &str) -> Halt {
+        let shard::Sequence { schema, table, .. } = self.sequence;
+        ClientError::NoIds(format!("{schema}.{table}: {reason}").into()).into()
     }
 }
 

@@ -10,7 +10,6 @@ use legs::entry::BookEntry;
 use legs::io::Io;
 use legs::leg::Leg;
 use legs::shards::command::Command;
-use legs::state::SessionState;
 use observe::running::Measured;
 use planner::limits::CHANGED_ROWS_MAX;
 use planner::merge::Protocol;
@@ -25,11 +24,10 @@ use wire::reply::End;
 use wire::rows::Rows;
 use wire::{Capabilities, Codec as _};
 
-use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::shards::done::Done;
+use crate::session::shards::done::{Done, Halt};
 use crate::session::shards::facts::{
-    depends_on_time, has_one_connection, payload_of, refused_scatter, source_of_branch, what,
+    depends_on_time, has_one_connection, refused_scatter, source_of_branch, what,
 };
 use crate::session::shards::gated::pass_gates;
 use crate::session::shards::inner::ask_packet;
@@ -39,9 +37,6 @@ use crate::session::shards::relaying::relay_scatter;
 use crate::session::shards::runners::{Runners, Unit};
 use crate::session::shards::sites::{close_sites, packets_for};
 
-/// Why the first rows are not changed.
-type Refused = Vec<u8>;
-
 /// Changes the first rows of several shards, as the command does which the backlog begins with.
 pub(super) async fn run_limited(
     entry: &BookEntry,
@@ -50,38 +45,32 @@ pub(super) async fn run_limited(
     command: &Command,
     limited: &Limited,
     tables: Vec<TableName>,
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let branches: Vec<_> = limited.changes.iter().map(|change| change.filled(b"")).collect();
-    if let Some(error) = refused_scatter(&entry.worker, leg, command, &branches) {
-        return Ok(Done::Refused(error));
-    }
+    refused_scatter(&entry.worker, leg, command, &branches)?;
     let moment = depends_on_time(&entry.worker, &leg.state, command.what, &tables).then(Moment::now);
     let shared = Arc::clone(&entry.worker.shared);
-    let _pass = match pass_gates(entry, io, leg, &shared.gates, tables, false).await? {
-        Ok(pass) => pass,
-        Err(barred) => return Ok(barred.into()),
-    };
+    let _pass = pass_gates(entry, io, leg, &shared.gates, tables, false).await?;
     let unit = if has_one_connection(&leg.state) { Unit::Savepoint } else { Unit::Transaction };
     let mut runners = Runners { unit, moment, ..Runners::default() };
     let Some(keys) = &limited.keys else {
         return change_in_turn(entry, io, leg, command, limited, runners).await;
     };
-    let rows = match read_keys(entry, io, leg, command, keys, &mut runners).await? {
-        Ok(rows) => rows,
-        Err(error) => return give_up(entry, io, leg, command, runners, &error).await,
-    };
-    let Some(write) = limited.changes_of(&rows) else {
-        let error = refusal(&leg.state, "its keys are not understood");
-        return give_up(entry, io, leg, command, runners, &error).await;
+    let rows = read_keys(entry, io, leg, command, keys, &mut runners).await;
+    let write =
+        rows.and_then(|rows| limited.changes_of(&rows).ok_or_else(|| refusal("its keys are not understood")));
+    let write = match write {
+        Ok(write) => write,
+        Err(halt) => return give_up(entry, io, leg, command, runners, halt).await,
     };
     let scattered = Scattered::from(write);
     let branches = scattered.branches.clone();
-    let phase = match add_branches(entry, leg, &mut runners, command, &scattered).await? {
+    let done = match add_branches(entry, leg, &mut runners, command, &scattered).await {
         Ok(()) => run_added(entry, io, leg, command, scattered, runners).await?,
-        Err(error) => give_up(entry, io, leg, command, runners, &error).await?,
+        Err(halt) => give_up(entry, io, leg, command, runners, halt).await?,
     };
     close_sites(leg, command, &branches).await?;
-    Ok(phase)
+    Ok(done)
 }
 
 /// Has the shards change rows one after the other, each as many as are left.
@@ -92,21 +81,21 @@ async fn change_in_turn(
     command: &Command,
     limited: &Limited,
     mut runners: Runners,
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let (mut sources, mut replies, mut branches) = (Vec::new(), Vec::new(), Vec::new());
     let mut left = limited.limit;
     while let Some(branch) = limited.turn(branches.len(), left) {
-        let turn = take_turn(entry, leg, command, &branch, &mut runners, branches.len()).await?;
+        let turn = take_turn(entry, leg, command, &branch, &mut runners, branches.len()).await;
         branches.push(branch);
         let reply = match turn {
             Ok((source, reply)) => {
                 sources.push(source);
                 reply
             }
-            Err(error) => {
-                let phase = give_up(entry, io, leg, command, runners, &error).await?;
+            Err(halt) => {
+                let done = give_up(entry, io, leg, command, runners, halt).await?;
                 close_sites(leg, command, &branches).await?;
-                return Ok(phase);
+                return Ok(done);
             }
         };
         let changed = changed_rows(&reply, capabilities_at_shards(leg.state.identity.capabilities));
@@ -139,9 +128,9 @@ async fn change_in_turn(
         rows: Vec::new(),
         counts: Counts::Sum,
     };
-    let phase = conclude(entry, io, leg, runners, relay, ended).await?;
+    let done = conclude(entry, io, leg, runners, relay, ended).await?;
     close_sites(leg, command, &branches).await?;
-    Ok(phase)
+    Ok(done)
 }
 
 /// The keys of the rows that are to be changed, which their servers have locked.
@@ -152,11 +141,9 @@ async fn read_keys(
     command: &Command,
     keys: &KeysFirst,
     runners: &mut Runners,
-) -> Result<Result<Vec<Vec<u8>>, Refused>, Ending> {
+) -> Result<Vec<Vec<u8>>, Halt> {
     let scattered = Scattered::from(keys.reads.clone());
-    if let Err(error) = add_branches(entry, leg, runners, command, &scattered).await? {
-        return Ok(Err(error));
-    }
+    add_branches(entry, leg, runners, command, &scattered).await?;
     let what = what(&entry.worker, &leg.state, command, scattered, 0);
     let protocol = what.protocol;
     let mut relay = Relay::keeping(Replies::new(what, std::mem::take(&mut runners.sources)), KEYS_BYTES_MAX);
@@ -170,20 +157,22 @@ async fn read_keys(
         _ => None,
     };
     let Some(reply) = relay.take_kept() else {
-        return Ok(Err(refusal(&leg.state, "the keys of its rows have too many bytes")));
+        return Err(refusal("the keys of its rows have too many bytes"));
     };
     let Some(warnings) = warnings else {
-        return Ok(Err(Packet::last(&reply).map(|last| last.payload.to_vec()).unwrap_or_default()));
+        return Err(Halt::Answered(
+            Packet::last(&reply).map(|last| last.payload.to_vec()).unwrap_or_default(),
+        ));
     };
     if warnings > 0 {
         // A change may fail where a query warns.
-        return Ok(Err(refusal(&leg.state, "its conditions yield warnings")));
+        return Err(refusal("its conditions yield warnings"));
     }
     let rows = texts(&reply, protocol).unwrap_or_default();
     if rows.len() as u64 > CHANGED_ROWS_MAX {
-        return Ok(Err(refusal(&leg.state, &format!("it would change more than {CHANGED_ROWS_MAX} rows"))));
+        return Err(refusal(&format!("it would change more than {CHANGED_ROWS_MAX} rows")));
     }
-    Ok(Ok(rows))
+    Ok(rows)
 }
 
 /// Has a shard change rows. Its reply, and where that comes from.
@@ -194,29 +183,24 @@ async fn take_turn(
     branch: &Branch,
     runners: &mut Runners,
     number: usize,
-) -> Result<Result<(Source, Vec<u8>), Refused>, Ending> {
-    let mut runner = match take_runner(entry, leg, runners, command, branch.hostgroup).await? {
-        Ok(runner) => runner,
-        Err(error) => return Ok(Err(error)),
-    };
+) -> Result<(Source, Vec<u8>), Halt> {
+    let mut runner = take_runner(entry, leg, runners, command, branch.hostgroup).await?;
     // A KILL of this session is one of the turn that it waits for.
     runner.inner.entry.control = Rc::clone(&entry.control);
-    let packets = match runner.open().await? {
-        Ok(()) => packets_for(&entry.worker, leg, &mut runner.inner, command, branch).await?,
-        Err(error) => Err(error),
-    };
-    let reply = match packets {
-        Ok(packets) => Ok(ask_packet(&mut runner.inner, packets).await?),
-        Err(error) => Err(error),
-    };
+    let reply: Result<_, Halt> = async {
+        runner.open().await?;
+        let packets = packets_for(&entry.worker, leg, &mut runner.inner, command, branch).await?;
+        Ok(ask_packet(&mut runner.inner, packets).await?)
+    }
+    .await;
     // All end at the same time, each with a statement of its own.
     runner.inner.entry.control = entry.control.control_of_part();
     runners.all.push(runner);
-    Ok(reply.map(|reply| (source_of_branch(&entry.worker, branch.hostgroup, number), reply)))
+    Ok((source_of_branch(&entry.worker, branch.hostgroup, number), reply?))
 }
 
-fn refusal(state: &SessionState, reason: &str) -> Refused {
-    payload_of(state, &ClientError::not_sharded("LIMIT of a change on several servers", reason))
+fn refusal(reason: &str) -> Halt {
+    ClientError::not_sharded("LIMIT of a change on several servers", reason).into()
 }
 
 /// The texts of a reply with one column; none if it is another reply.

@@ -39,7 +39,7 @@ use wire::rows::first_cell;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::shards::definitions::ask_at;
-use crate::session::shards::done::Done;
+use crate::session::shards::done::{Done, Halt};
 use crate::session::shards::facts::{
     depends_on_time, has_one_connection, poll_killed, refused_scatter, what,
 };
@@ -62,31 +62,22 @@ pub(super) async fn run_load(
     command: &Command,
     load: &Load,
     tables: Vec<TableName>,
-) -> Result<Done, Ending> {
-    if let Some(error) = refused_load(&entry.worker, leg, command, load) {
-        return Ok(Done::Refused(error));
-    }
+) -> Result<Done, Halt> {
+    refused_load(&entry.worker, leg, command, load)?;
     let moment = depends_on_time(&entry.worker, &leg.state, command.what, &tables).then(Moment::now);
     let shared = Arc::clone(&entry.worker.shared);
     // A file streams to all copies at once. What else changes them in this process waits: it
     // would come to them in another order.
     let is_alone = load.counts == Counts::Same;
-    let _pass = match pass_gates(entry, io, leg, &shared.gates, tables, is_alone).await? {
-        Ok(pass) => pass,
-        Err(barred) => return Ok(barred.into()),
-    };
-    if let Some(error) = refused_charset(entry, leg, load).await? {
-        return Ok(Done::Refused(error));
-    }
+    let _pass = pass_gates(entry, io, leg, &shared.gates, tables, is_alone).await?;
+    refused_charset(entry, leg, load).await?;
     // A counter that is not there yet is made while no row is locked.
-    if let Some(error) = raise_ids_of(entry, leg, load, Some(0)).await? {
-        return Ok(Done::Refused(error));
-    }
+    raise_ids_of(entry, leg, load, Some(0)).await?;
     let unit = if has_one_connection(&leg.state) { Unit::Savepoint } else { Unit::Transaction };
     let mut runners = Runners { unit, moment, is_apart: true, ..Runners::default() };
     let scattered = Scattered { counts: load.counts, ..load.branches.clone().into() };
-    if let Err(error) = add_branches(entry, leg, &mut runners, command, &scattered).await? {
-        return give_up(entry, io, leg, command, runners, &error).await;
+    if let Err(halt) = add_branches(entry, leg, &mut runners, command, &scattered).await {
+        return give_up(entry, io, leg, command, runners, halt).await;
     }
     load_added(entry, io, leg, command, load, scattered, runners).await
 }
@@ -100,7 +91,7 @@ async fn load_added(
     load: &Load,
     scattered: Scattered,
     mut runners: Runners,
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let seq = skip_command(entry, io, leg).await?;
     entry.begin_running(Measured::plain(command.kind), &command.text);
     let first = load.branches.first().map_or(0, |branch| branch.hostgroup);
@@ -131,7 +122,10 @@ async fn load_added(
     let seq = loading.file.next_seq();
     let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
     let refused = match loading.splitting.refused() {
-        None if is_done => raise_ids_of(entry, leg, load, loading.splitting.largest_id()).await?,
+        None if is_done => match raise_ids_of(entry, leg, load, loading.splitting.largest_id()).await {
+            Err(Halt::Refused(error)) => Some(error),
+            raised => raised.map(|()| None)?,
+        },
         refused => refused,
     };
     let Some(error) = refused.filter(|_| !is_killed) else {
@@ -155,12 +149,8 @@ async fn load_added(
     Ok(Done::Over)
 }
 
-/// Why separators may not be found in the character set of the file.
-async fn refused_charset(
-    entry: &BookEntry,
-    leg: &mut Leg,
-    load: &Load,
-) -> Result<Option<ClientError>, Ending> {
+/// An error if separators may not be found in the character set of the file.
+async fn refused_charset(entry: &BookEntry, leg: &mut Leg, load: &Load) -> Result<(), Halt> {
     let mut charsets: Vec<String> = load.charset.iter().cloned().collect();
     if charsets.is_empty() {
         let mut hostgroups: Vec<_> = load.branches.iter().map(|branch| branch.hostgroup).collect();
@@ -172,12 +162,9 @@ async fn refused_charset(
         }
     }
     let ambiguous = charsets.iter().find(|charset| !Format::is_found_in(charset));
-    Ok(ambiguous.map(|charset| {
-        ClientError::not_sharded(
-            &format!("a file in the character set '{charset}'"),
-            "a part of a character may look like a separator there",
-        )
-    }))
+    let Some(charset) = ambiguous else { return Ok(()) };
+    let part = format!("a file in the character set '{charset}'");
+    Err(ClientError::not_sharded(&part, "a part of a character may look like a separator there").into())
 }
 
 /// The sequence of the table gives none of the ids in the file.
@@ -186,10 +173,10 @@ async fn raise_ids_of(
     leg: &mut Leg,
     load: &Load,
     largest: Option<u64>,
-) -> Result<Option<ClientError>, Ending> {
+) -> Result<(), Halt> {
     let settings = entry.worker.settings();
-    let Some((layout, ids)) = settings.shards.as_deref().zip(load.ids(largest)) else { return Ok(None) };
-    Ok(raise_ids(entry, leg, layout, &ids).await?.err())
+    let Some((layout, ids)) = settings.shards.as_deref().zip(load.ids(largest)) else { return Ok(()) };
+    raise_ids(entry, leg, layout, &ids).await
 }
 
 /// Moves the client's file to the shards. Whether the statement was killed meanwhile.
@@ -280,15 +267,15 @@ fn poll_split(
     Poll::Pending
 }
 
-/// Why a file is not loaded in the state that the session is in.
-fn refused_load(worker: &Worker, leg: &mut Leg, command: &Command, load: &Load) -> Option<ClientError> {
+/// An error if a file is not loaded in the state that the session is in.
+fn refused_load(worker: &Worker, leg: &mut Leg, command: &Command, load: &Load) -> Result<(), ClientError> {
     let part = "LOAD DATA over several shards";
     if command.kind != Kind::Query {
-        return Some(ClientError::not_sharded(part, "it is prepared"));
+        return Err(ClientError::not_sharded(part, "it is prepared"));
     }
     if has_one_connection(&leg.state) && has_twins(&load.branches) {
         let reason = "a transaction has one connection to a server, which loads one table at a time";
-        return Some(ClientError::not_sharded(part, reason));
+        return Err(ClientError::not_sharded(part, reason));
     }
     refused_scatter(worker, leg, command, &load.branches)
 }

@@ -28,7 +28,7 @@ use wire::reply::End;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::shards::defining::run_definition;
-use crate::session::shards::done::Done;
+use crate::session::shards::done::{Done, Halt};
 use crate::session::shards::facts::{has_one_connection, refused_scatter, source_of_branch, what};
 use crate::session::shards::gated::pass_gates;
 use crate::session::shards::gathered::warnings_of;
@@ -65,11 +65,9 @@ pub(super) async fn run_many(
     leg: &mut Leg,
     command: &Command,
     mut scattered: Scattered,
-) -> Result<Done, Ending> {
-    if command.defines()
-        && let Err(error) = commit_everywhere(entry, leg).await?
-    {
-        return Ok(Done::Answered(error));
+) -> Result<Done, Halt> {
+    if command.defines() {
+        commit_everywhere(entry, leg).await?;
     }
     let shared = Arc::clone(&entry.worker.shared);
     let tables = std::mem::take(&mut scattered.tables);
@@ -77,10 +75,7 @@ pub(super) async fn run_many(
         return run_branches(entry, io, leg, command, scattered).await;
     }
     let defined = scattered.is_definition.then(|| tables.clone()).filter(|_| scattered.branches.len() > 1);
-    let _pass = match pass_gates(entry, io, leg, &shared.gates, tables, command.defines()).await? {
-        Ok(pass) => pass,
-        Err(barred) => return Ok(barred.into()),
-    };
+    let _pass = pass_gates(entry, io, leg, &shared.gates, tables, command.defines()).await?;
     let phase = match defined {
         Some(tables) => Box::pin(run_definition(entry, io, leg, command, scattered, tables)).await,
         None => run_branches(entry, io, leg, command, scattered).await,
@@ -98,10 +93,8 @@ async fn run_branches(
     leg: &mut Leg,
     command: &Command,
     scattered: Scattered,
-) -> Result<Done, Ending> {
-    if let Some(error) = refused_scatter(&entry.worker, leg, command, &scattered.branches) {
-        return Ok(Done::Refused(error));
-    }
+) -> Result<Done, Halt> {
+    refused_scatter(&entry.worker, leg, command, &scattered.branches)?;
     if may_set_id(command, &scattered) {
         let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
         learn_last_id_for(entry, leg, Place::Shard(first)).await?;
@@ -110,8 +103,8 @@ async fn run_branches(
     let unit = unit_of(&leg.state, command, &scattered.branches, moment.is_some());
     let lead = (unit != Unit::None && scattered.counts == Counts::Same).then(Rc::default);
     let mut runners = Runners { unit, moment, lead, ..Runners::default() };
-    if let Err(error) = add_branches(entry, leg, &mut runners, command, &scattered).await? {
-        return give_up(entry, io, leg, command, runners, &error).await;
+    if let Err(halt) = add_branches(entry, leg, &mut runners, command, &scattered).await {
+        return give_up(entry, io, leg, command, runners, halt).await;
     }
     run_added(entry, io, leg, command, scattered, runners).await
 }
@@ -124,12 +117,13 @@ pub(super) async fn give_up(
     leg: &mut Leg,
     command: &Command,
     mut runners: Runners,
-    error: &[u8],
-) -> Result<Done, Ending> {
+    halt: Halt,
+) -> Result<Done, Halt> {
+    let error = halt.into_error(&leg.state)?;
     let controls = runners.controls();
     let of_session = (&*entry.control, &*leg.state);
     wait_for_parts(of_session, &controls, pin!(runners.end_unit(false))).await??;
-    answer_here(entry, io, leg, command.kind, error).await?;
+    answer_here(entry, io, leg, command.kind, &error).await?;
     put_runners(entry, leg, runners).await?;
     Ok(Done::Over)
 }
@@ -142,7 +136,7 @@ pub(super) async fn run_added(
     command: &Command,
     mut scattered: Scattered,
     mut runners: Runners,
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let may_set_id = may_set_id(command, &scattered);
     for runner in runners.all.iter_mut().filter(|_| may_set_id) {
         give_last_id(&mut leg.links, &mut leg.state, &mut runner.inner);
@@ -180,7 +174,7 @@ pub(super) async fn conclude(
     mut runners: Runners,
     mut relay: Relay,
     ended: Ended,
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let Ended { seq, first, is_killed, .. } = ended;
     let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
     let warnings = warnings_of(&entry.worker, &mut runners, &ended, relay.scatter().over());
@@ -228,25 +222,22 @@ pub(super) async fn put_runners(entry: &BookEntry, leg: &mut Leg, runners: Runne
     if is_lost { lose_transaction(entry, leg, ClientError::PartFailed).await } else { Ok(()) }
 }
 
-/// Adds branches to what inner sessions run. The payload of the error if one cannot run.
+/// Adds branches to what inner sessions run.
 pub(super) async fn add_branches(
     entry: &BookEntry,
     leg: &mut Leg,
     runners: &mut Runners,
     command: &Command,
     scattered: &Scattered,
-) -> Result<Result<(), Vec<u8>>, Ending> {
+) -> Result<(), Halt> {
     for (number, branch) in scattered.branches.iter().enumerate() {
         let rows = scattered.rows.get(number).cloned().unwrap_or_default();
-        if let Err(error) = add_branch(entry, leg, runners, command, branch, rows).await? {
-            return Ok(Err(error));
-        }
+        add_branch(entry, leg, runners, command, branch, rows).await?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
-/// Adds a branch to what an inner session runs. The payload of the error if a statement cannot
-/// be prepared for it.
+/// Adds a branch to what an inner session runs.
 async fn add_branch(
     entry: &BookEntry,
     leg: &mut Leg,
@@ -254,62 +245,52 @@ async fn add_branch(
     command: &Command,
     branch: &Branch,
     rows: Vec<u32>,
-) -> Result<Result<(), Vec<u8>>, Ending> {
-    let mut runner = match take_runner(entry, leg, runners, command, branch.hostgroup).await? {
-        Ok(runner) => runner,
-        Err(error) => return Ok(Err(error)),
-    };
-    let packets = packets_for(&entry.worker, leg, &mut runner.inner, command, branch).await?;
-    let packets = match packets {
-        Ok(packets) => packets,
-        Err(error) => {
-            runners.all.push(runner);
-            return Ok(Err(error));
-        }
-    };
-    runner.queue.push((runners.sources.len(), packets));
-    // Killing it is for who reads its reply.
-    runner.inner.entry.control = entry.control.control_of_part();
-    runners.sources.push(Source { rows, ..source_of_branch(&entry.worker, branch.hostgroup, runner.number) });
+) -> Result<(), Halt> {
+    let mut runner = take_runner(entry, leg, runners, command, branch.hostgroup).await?;
+    let packets = packets_for(&entry.worker, leg, &mut runner.inner, command, branch).await;
+    let added = packets.map(|packets| {
+        runner.queue.push((runners.sources.len(), packets));
+        // Killing it is for who reads its reply.
+        runner.inner.entry.control = entry.control.control_of_part();
+        let source = source_of_branch(&entry.worker, branch.hostgroup, runner.number);
+        runners.sources.push(Source { rows, ..source });
+    });
     runners.all.push(runner);
-    Ok(Ok(()))
+    added
 }
 
 /// What runs the next branch of a command at a hostgroup, within the transaction if one is
-/// open. The payload of the error if there is none.
+/// open.
 pub(super) async fn take_runner(
     entry: &BookEntry,
     leg: &mut Leg,
     runners: &mut Runners,
     command: &Command,
     hostgroup: u32,
-) -> Result<Result<Runner, Vec<u8>>, Ending> {
+) -> Result<Runner, Halt> {
     let is_same = |runner: &Runner| runner.inner.hostgroup == hostgroup;
     let twins = runners.all.iter().filter(|runner| is_same(runner)).count();
     let is_shared =
         !runners.is_apart && (runners.unit == Unit::Transaction || has_one_connection(&leg.state));
     if let Some(at) = runners.all.iter().position(is_same).filter(|_| is_shared) {
-        return Ok(Ok(runners.all.swap_remove(at)));
+        return Ok(runners.all.swap_remove(at));
     }
-    let mut runner = match enter(entry, leg, hostgroup, twins).await? {
-        Ok(inner) => Runner {
-            was_open: inner.is_in_transaction(),
-            inner,
-            queue: Vec::new(),
-            told: Vec::new(),
-            number: runners.sources.len(),
-            is_over: false,
-            opening: Opening {
-                unit: runners.unit,
-                moment: runners.moment,
-                lead: runners.lead.clone().filter(|_| !runners.sources.is_empty()),
-                is_done: false,
-            },
+    let mut inner = enter(entry, leg, hostgroup, twins).await?;
+    inner.wrote |= command.writes() && has_one_connection(&leg.state);
+    Ok(Runner {
+        was_open: inner.is_in_transaction(),
+        inner,
+        queue: Vec::new(),
+        told: Vec::new(),
+        number: runners.sources.len(),
+        is_over: false,
+        opening: Opening {
+            unit: runners.unit,
+            moment: runners.moment,
+            lead: runners.lead.clone().filter(|_| !runners.sources.is_empty()),
+            is_done: false,
         },
-        Err(error) => return Ok(Err(error)),
-    };
-    runner.inner.wrote |= command.writes() && has_one_connection(&leg.state);
-    Ok(Ok(runner))
+    })
 }
 
 /// What makes the branches of a command one change.

@@ -8,11 +8,10 @@ use std::time::{Duration, SystemTime};
 
 use legs::facts::asking::{ask_server, packet_of};
 use legs::shards::role::Inner;
-use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
-use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::session::shards::done::Halt;
 
 /// Takes the time of a change back.
 const ENDS: &str = "SET timestamp = DEFAULT";
@@ -27,37 +26,29 @@ impl Moment {
         Self(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
     }
 
-    /// Lets the server of an inner session take this for the time. The payload of the error if it
-    /// does not.
-    pub(super) async fn begin(self, inner: &mut Inner) -> Result<Result<(), Vec<u8>>, Ending> {
+    /// Lets the server of an inner session take this for the time.
+    pub(super) async fn begin(self, inner: &mut Inner) -> Result<(), Halt> {
         let Self(since) = self;
         say(inner, &format!("SET timestamp = {}.{:06}", since.as_secs(), since.subsec_micros())).await
     }
 
     /// Lets the server go by its own clock again.
-    pub(super) async fn end(self, inner: &mut Inner) -> Result<Result<(), Vec<u8>>, Ending> {
+    pub(super) async fn end(self, inner: &mut Inner) -> Result<(), Halt> {
         say(inner, ENDS).await
     }
 }
 
 /// Has a server hear a statement over the connection in use. It is none of the session's settings:
 /// those are the client's.
-async fn say(inner: &mut Inner, text: &str) -> Result<Result<(), Vec<u8>>, Ending> {
+async fn say(inner: &mut Inner, text: &str) -> Result<(), Halt> {
     let leg = &mut *inner.leg;
-    let caps = leg.state.identity.capabilities;
     if leg.links.in_use.is_none() {
-        let error = ClientError::not_sharded("a change at several servers", "its time cannot be set");
-        return Ok(Err(error.to_packet(0, caps).split_off(HEADER_LEN)));
+        let part = "a change at several servers";
+        return Err(ClientError::not_sharded(part, "its time cannot be set").into());
     }
     leg.links.hide_last_result(&mut leg.state);
     let command = (packet_of(&leg.state, text.as_bytes()), Answer::Result);
     let replies = ask_server(&inner.entry, leg, &[command]).await?;
     leg.flight.end_try();
-    Ok(match replies {
-        Err(error) => Err(error.to_packet(0, caps).split_off(HEADER_LEN)),
-        Ok(replies) => match replies.iter().find(|reply| reply.error().is_some()) {
-            Some(refusal) => Err(refusal.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec()),
-            None => Ok(()),
-        },
-    })
+    replies?.iter().try_for_each(|reply| Halt::of_reply(&reply.bytes))
 }

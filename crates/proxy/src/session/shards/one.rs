@@ -13,7 +13,7 @@ use wire::frame::{HEADER_LEN, Header};
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::shards::done::Done;
+use crate::session::shards::done::{Done, Halt};
 use crate::session::shards::facts::{has_one_connection, may_write};
 use crate::session::shards::gathered::tell_warnings;
 use crate::session::shards::inner::{run_inner, take_inner};
@@ -30,21 +30,16 @@ pub(super) async fn run_one(
     command: &Command,
     branch: &Branch,
     is_single: bool,
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let place = Place::Shard(branch.hostgroup);
     let may_set_id = is_single || command.asks_last_id();
-    if command.writes()
-        && let Err(error) = may_write(&entry.worker, &leg.state, &mut leg.links, place)
-    {
-        return Ok(Done::Refused(error));
+    if command.writes() {
+        may_write(&entry.worker, &leg.state, &mut leg.links, place)?;
     }
     if may_set_id {
         learn_last_id_for(entry, leg, place).await?;
     }
-    let mut inner = match enter(entry, leg, branch.hostgroup, 0).await? {
-        Ok(inner) => inner,
-        Err(error) => return Ok(Done::Answered(error)),
-    };
+    let mut inner = enter(entry, leg, branch.hostgroup, 0).await?;
     inner.wrote |= command.writes() && has_one_connection(&leg.state);
     if may_set_id {
         give_last_id(&mut leg.links, &mut leg.state, &mut inner);
@@ -54,21 +49,22 @@ pub(super) async fn run_one(
     let packets = if is_as_it_came {
         Ok(None)
     } else {
-        packets_for(&entry.worker, leg, &mut inner, command, branch).await?.map(Some)
+        packets_for(&entry.worker, leg, &mut inner, command, branch).await.map(Some)
     };
     let outcome = match packets {
         Ok(packets) => {
             leg.links.note_cursor(command, branch, inner.serial);
-            lend(io, &mut leg.state, &mut inner, packets).await.map(|()| None)
+            lend(io, &mut leg.state, &mut inner, packets).await.map_err(Halt::from)
         }
-        Err(error) => Ok(Some(error)),
+        Err(halt) => Err(halt),
     };
     let is_lost = was_open && !inner.is_in_transaction();
     if may_set_id {
         note_last_id(&mut leg.links, &mut leg.state, &mut inner);
     }
     leg.links.put_inner(inner);
-    if let Some(error) = outcome? {
+    if let Err(halt) = outcome {
+        let error = halt.into_error(&leg.state)?;
         answer_here(entry, io, leg, command.kind, &error).await?;
     }
     leg.links.away.role.shards().last = place;
@@ -85,7 +81,7 @@ pub(super) async fn run_where(
     leg: &mut Leg,
     place: Place,
     command: &Command,
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let hostgroup = match place {
         Place::Home => return Ok(Done::Home),
         Place::Shards => return Ok(tell_warnings(leg, command)),

@@ -22,10 +22,10 @@ use shard::{Layout, TableKind};
 use sql::parse::{Settings, Tree};
 use sql::shape::Effects;
 
-use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::shards::defining::stopped;
 use crate::session::shards::definitions::learn_definitions;
+use crate::session::shards::done::Halt;
 use crate::session::shards::facts::{depends_on_time, holds, keeps_home};
 use crate::session::shards::ids::{ids_for, raise_ids};
 use crate::session::shards::last_id::{learn_last_id, learn_last_id_at_home};
@@ -50,7 +50,7 @@ const MATTERS_TO_SESSION: Effects = Effects::USER_VARIABLES
 const VARIABLES: Effects = Effects::SETS_USER_VARIABLES.union(Effects::READS_USER_VARIABLES);
 
 /// Where the statement of a command goes.
-pub(super) async fn way_of(entry: &BookEntry, leg: &mut Leg, command: &Command) -> Result<Way, Ending> {
+pub(super) async fn way_of(entry: &BookEntry, leg: &mut Leg, command: &Command) -> Result<Way, Halt> {
     let (text, what) = (&command.text, command.what);
     if command.execution.is_none()
         && let Some(place) = leg.links.place_of_last(what, text)
@@ -60,15 +60,11 @@ pub(super) async fn way_of(entry: &BookEntry, leg: &mut Leg, command: &Command) 
     let settings = entry.worker.settings();
     let Some(layout) = settings.shards.as_ref() else { return Ok(Way::Home) };
     if what.effects.intersects(Effects::PREPARED) && prepares_table(text, layout) {
-        let error = ClientError::not_sharded(
-            "a statement that is prepared as text",
-            "its text is not planned; drivers' prepared statements are",
-        );
-        return Ok(Way::Refused(error));
+        let reason = "its text is not planned; drivers' prepared statements are";
+        return Err(ClientError::not_sharded("a statement that is prepared as text", reason).into());
     }
     let Some(charset) = leg.state.charset.of_text(text) else {
-        let is_home = !names_table(text, layout);
-        return Ok(if is_home { Way::Home } else { Way::Refused(of_unknown_charset()) });
+        return if names_table(text, layout) { Err(of_unknown_charset().into()) } else { Ok(Way::Home) };
     };
     let Some(now) = read_settings(&entry.worker, &leg.state, charset).await else {
         return Ok(Way::Home);
@@ -76,7 +72,7 @@ pub(super) async fn way_of(entry: &BookEntry, leg: &mut Leg, command: &Command) 
     let read = command.context.as_ref().map_or(now, |context| context.read);
     if read.modes.charset != now.modes.charset && !text.is_ascii() {
         // Its bytes are other characters now.
-        return Ok(Way::Refused(ClientError::NeedReprepare));
+        return Err(ClientError::NeedReprepare.into());
     }
     if command.asks_last_id() {
         learn_last_id(entry, leg).await?;
@@ -100,12 +96,11 @@ pub(super) async fn way_of(entry: &BookEntry, leg: &mut Leg, command: &Command) 
         Way::Load(..) => StatementPlan { effects: what.effects.difference(VARIABLES), ..what },
         _ => what,
     };
-    Ok(match way {
-        Way::Home => way,
-        _ => refused_by_session(&leg.links, what)
-            .or_else(|| keeps_home(&leg.state, &mut leg.links))
-            .map_or(way, Way::Refused),
-    })
+    if !matches!(way, Way::Home) {
+        refused_by_session(&leg.links, what)?;
+        keeps_home(&leg.state, &mut leg.links)?;
+    }
+    Ok(way)
 }
 
 /// The same for a statement that is read and planned.
@@ -115,7 +110,7 @@ async fn way_anew(
     command: &Command,
     read: Settings,
     layout: &Arc<Layout>,
-) -> Result<Way, Ending> {
+) -> Result<Way, Halt> {
     let text = &command.text;
     let mut tree = entry.worker.shards.take_tree();
     let way = match tree.read(text, &read) {
@@ -127,9 +122,12 @@ async fn way_anew(
             with_ids(entry, leg, command, &tree, read, layout).await?
         }
         Err(_) if !names_table(text, layout) => Way::Home,
-        Err(refusal) => Way::Refused(unread(text, refusal)),
+        Err(refusal) => return Err(unread(text, refusal).into()),
     };
-    let way = with_stored(entry, leg, command, read, &tree, layout, way).await?;
+    let schema = String::from_utf8_lossy(schema_of(&leg.state, command)).into_owned();
+    let readable = Some(&tree).filter(|tree| tree.root().is_some());
+    let named = Named { text, what: command.what, modes: read.modes, schema: &schema, tree: readable };
+    stopped_behind(entry, leg, &named, &way, layout).await?;
     let matters = command.what.several
         || command.what.effects.intersects(MATTERS_TO_SESSION)
         || is_elsewhere(&leg.state, command);
@@ -141,24 +139,6 @@ async fn way_anew(
     Ok(way)
 }
 
-/// The same way, if nothing behind the statement's names would see a part of a sharded table
-/// only.
-async fn with_stored(
-    entry: &BookEntry,
-    leg: &mut Leg,
-    command: &Command,
-    read: Settings,
-    tree: &Tree,
-    layout: &Layout,
-    way: Way,
-) -> Result<Way, Ending> {
-    let schema = String::from_utf8_lossy(schema_of(&leg.state, command)).into_owned();
-    let tree = Some(tree).filter(|tree| tree.root().is_some());
-    let named = Named { text: &command.text, what: command.what, modes: read.modes, schema: &schema, tree };
-    let stopped = stopped_behind(entry, leg, &named, &way, layout).await?;
-    Ok(stopped.map_or(way, Way::Refused))
-}
-
 /// A statement that tells what one with this text is, at the server that it is for; none if it
 /// names no table of the layout.
 pub(super) async fn sample_of(
@@ -166,18 +146,18 @@ pub(super) async fn sample_of(
     leg: &mut Leg,
     text: &[u8],
     what: StatementPlan,
-) -> Result<Result<Option<(Branch, Context)>, ClientError>, Ending> {
+) -> Result<Option<(Branch, Context)>, Halt> {
     let settings = entry.worker.settings();
-    let Some(layout) = settings.shards.as_ref() else { return Ok(Ok(None)) };
+    let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
     let Some(charset) = leg.state.charset.of_text(text) else {
-        return Ok(if names_table(text, layout) { Err(of_unknown_charset()) } else { Ok(None) });
+        return if names_table(text, layout) { Err(of_unknown_charset().into()) } else { Ok(None) };
     };
     let Some(read) = read_settings(&entry.worker, &leg.state, charset).await else {
-        return Ok(Ok(None));
+        return Ok(None);
     };
     let mut tree = entry.worker.shards.take_tree();
     let schema = String::from_utf8_lossy(leg.state.caller.schema()).into_owned();
-    let mut sample = match tree.read(text, &read) {
+    let sample = match tree.read(text, &read) {
         Ok(_) => {
             let tables = entry.worker.shards.tables();
             let request = Request {
@@ -191,23 +171,20 @@ pub(super) async fn sample_of(
                 asked: Asked::default(),
             };
             let asker = Asker { home: leg.state.account.hostgroup(), dialect: read.dialect };
-            let sample = planner::seen::sample(&request, asker);
-            sample.map_err(|refusal| refused(text, refusal))
+            planner::seen::sample(&request, asker).map_err(|refusal| refused(text, refusal))?
         }
-        Err(_) if !names_table(text, layout) => Ok(None),
-        Err(refusal) => Err(unread(text, refusal)),
+        Err(_) if !names_table(text, layout) => None,
+        Err(refusal) => return Err(unread(text, refusal).into()),
     };
-    if let Ok(None) = sample {
+    if sample.is_none() {
         let tree = Some(&tree).filter(|tree| tree.root().is_some());
         let named = Named { text, what, modes: read.modes, schema: &schema, tree };
-        if let Some(error) = stopped_behind(entry, leg, &named, &Way::Home, layout).await? {
-            sample = Err(error);
-        }
+        stopped_behind(entry, leg, &named, &Way::Home, layout).await?;
     }
     entry.worker.shards.put_tree(tree);
     let schema = leg.state.caller.schema().into();
     let context = Context { schema, read, settings: Rc::clone(leg.state.shared_settings()) };
-    Ok(sample.map(|sample| sample.map(|branch| (branch, context))))
+    Ok(sample.map(|branch| (branch, context)))
 }
 
 /// Where a statement goes, whose rows get ids if they need any.
@@ -218,19 +195,16 @@ async fn with_ids(
     tree: &Tree,
     read: Settings,
     layout: &Layout,
-) -> Result<Way, Ending> {
-    let mut way = planned(entry, &leg.state, command, tree, read, layout, &[]);
+) -> Result<Way, Halt> {
+    let mut way = planned(entry, &leg.state, command, tree, read, layout, &[])?;
     if let Way::NeedsIds(wanted) = &way {
-        way = match ids_for(entry, leg, layout, wanted).await? {
-            Ok(ids) => planned(entry, &leg.state, command, tree, read, layout, &ids),
-            Err(error) => Way::Refused(error),
-        };
+        let ids = ids_for(entry, leg, layout, wanted).await?;
+        way = planned(entry, &leg.state, command, tree, read, layout, &ids)?;
     }
     if let Way::Many(scattered) = &way
         && let Some(ids) = &scattered.ids
-        && let Err(error) = raise_ids(entry, leg, layout, ids).await?
     {
-        return Ok(Way::Refused(error));
+        raise_ids(entry, leg, layout, ids).await?;
     }
     Ok(way)
 }
@@ -297,7 +271,7 @@ fn planned(
     read: Settings,
     layout: &Layout,
     ids: &[u64],
-) -> Way {
+) -> Result<Way, ClientError> {
     let planned = with_request(entry, state, (command, tree), read, layout, ids, |request, asker| {
         let seen = planner::seen::seen(request, asker);
         let seen = seen.unwrap_or_else(|| Seen::of_plan(request, planner::plan::plan(request)));
@@ -309,16 +283,16 @@ fn planned(
         (seen, tables)
     });
     let Some((Seen { plan, cells }, tables)): Option<(Seen, Vec<TableName>)> = planned else {
-        return Way::Home;
+        return Ok(Way::Home);
     };
     if let Some(wrong) = wrong_with(&entry.worker, command, &tables) {
-        return Way::Refused(wrong);
+        return Err(wrong);
     }
     let many = |scattered| Way::Many(Box::new(scattered));
     let is_single = tables.iter().any(|(schema, table)| {
         matches!(layout.table(schema, table).map(|table| &table.kind), Some(TableKind::Single { .. }))
     });
-    match plan {
+    Ok(match plan {
         Plan::One(branch) if cells != Cells::Plain => many(Scattered { cells, ..vec![branch].into() }),
         Plan::Home => Way::Home,
         Plan::One(branch) => Way::One { branch, is_single },
@@ -335,8 +309,8 @@ fn planned(
         Plan::Load(load) => Way::Load(load, tables),
         Plan::Each(branches) => many(Scattered { tables, is_definition: true, ..branches.into() }),
         Plan::NeedsIds(wanted) => Way::NeedsIds(wanted),
-        Plan::Refused(refusal) => Way::Refused(refused(&command.text, refusal)),
-    }
+        Plan::Refused(refusal) => return Err(refused(&command.text, refusal)),
+    })
 }
 
 /// Whether a command is one of another schema than that of the session.
@@ -360,9 +334,9 @@ fn asked_with<'t>(worker: &Worker, state: &SessionState, text: &'t [u8]) -> Aske
     }
 }
 
-/// Why a statement cannot run at a shard in the state that the session is in.
-fn refused_by_session(links: &Links, what: StatementPlan) -> Option<ClientError> {
-    let refused = |part: &str, reason: &str| Some(ClientError::not_sharded(part, reason));
+/// An error if a statement cannot run at a shard in the state that the session is in.
+fn refused_by_session(links: &Links, what: StatementPlan) -> Result<(), ClientError> {
+    let refused = |part: &str, reason: &str| Err(ClientError::not_sharded(part, reason));
     if let Some((pin, _)) = links.lock() {
         return refused(
             "a statement at a shard",
@@ -383,7 +357,7 @@ fn refused_by_session(links: &Links, what: StatementPlan) -> Option<ClientError>
     if what.effects.intersects(Effects::NAMED_LOCKS) {
         return refused("a lock by name", "it would be taken at one server only");
     }
-    None
+    Ok(())
 }
 
 /// Whether a statement names a sharded table.

@@ -7,9 +7,8 @@ use legs::shards::command::Command;
 use legs::shards::role::Place;
 use runtime::scattered::Scattered;
 
-use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::shards::done::Done;
+use crate::session::shards::done::{Done, Halt};
 use crate::session::shards::facts::{may_write, names_at};
 use crate::session::shards::last_id::learn_last_id;
 use crate::session::shards::limited::run_limited;
@@ -28,11 +27,11 @@ pub(super) async fn run_command(
     io: &mut Io,
     leg: &mut Leg,
     mut command: Command,
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     loop {
-        match run_planned(entry, io, leg, &mut command).await? {
-            Done::Outdated => {}
-            done => return Ok(done),
+        match run_planned(entry, io, leg, &mut command).await {
+            Err(Halt::Outdated) => {}
+            done => return done,
         }
     }
 }
@@ -42,7 +41,7 @@ async fn run_planned(
     io: &mut Io,
     leg: &mut Leg,
     command: &mut Command,
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     if leave_old_layout(entry, leg).await? {
         // There the client hears that its transaction is over.
         return Ok(Done::Home);
@@ -79,27 +78,19 @@ async fn run_planned(
             run_limited(entry, io, leg, command, &limited, tables).await
         }
         Way::Load(load, tables) => run_load(entry, io, leg, command, &load, tables).await,
-        Way::NeedsIds(_) => {
-            let error = ClientError::not_sharded("a statement", "it needs ids again");
-            Ok(Done::Refused(error))
-        }
-        Way::Refused(error) => Ok(Done::Refused(error)),
+        Way::NeedsIds(_) => Err(ClientError::not_sharded("a statement", "it needs ids again").into()),
     }
 }
 
 /// The command in the backlog runs at home: what shards and the next statements are to know of
 /// it.
-pub(super) async fn run_at_home(entry: &BookEntry, leg: &mut Leg, command: &Command) -> Result<Done, Ending> {
+pub(super) async fn run_at_home(entry: &BookEntry, leg: &mut Leg, command: &Command) -> Result<Done, Halt> {
     if command.needs_last_id() {
         learn_last_id(entry, leg).await?;
     }
-    if let Some(error) = leave_transaction(entry, leg, command).await? {
-        return Ok(Done::Answered(error));
-    }
+    leave_transaction(entry, leg, command).await?;
     if command.writes() {
-        if let Err(error) = may_write(&entry.worker, &leg.state, &mut leg.links, Place::Home) {
-            return Ok(Done::Refused(error));
-        }
+        may_write(&entry.worker, &leg.state, &mut leg.links, Place::Home)?;
         // It may begin the transaction as well.
         leg.links.away.role.shards().transaction.wrote_at_home = true;
     }

@@ -16,8 +16,8 @@ use scatter::{Branches, Scatter as Replies, Source};
 use session::committed::{Part, Place, Verdict, verdict};
 use wire::{Capabilities, frame};
 
-use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use crate::session::shards::done::Halt;
 use crate::session::shards::facts::payload_of;
 use crate::session::shards::inner::{ask, error_of, run_inner};
 use crate::session::shards::moment::Moment;
@@ -148,7 +148,7 @@ impl Runners {
 
     /// Keeps the changes of a statement at all servers, or takes them back. The payload of the
     /// error if they are not kept as they should be.
-    pub(super) async fn end_unit(&mut self, is_kept: bool) -> Result<Option<Vec<u8>>, Ending> {
+    pub(super) async fn end_unit(&mut self, is_kept: bool) -> Result<Option<Vec<u8>>, Halt> {
         let mut refused = None;
         let mut open: Vec<_> =
             self.all.iter_mut().filter(|one| one.opening.is_done && !one.is_over).collect();
@@ -196,48 +196,44 @@ impl Runner {
         self.was_open && (self.is_over || !self.inner.is_in_transaction())
     }
 
-    /// Begins what makes the branches of a command one change, if it has not begun. The payload of
-    /// the error if the server refuses.
-    pub(super) async fn open(&mut self) -> Result<Result<(), Vec<u8>>, Ending> {
+    /// Begins what makes the branches of a command one change, if it has not begun.
+    pub(super) async fn open(&mut self) -> Result<(), Halt> {
         let (opening, inner) = (&mut self.opening, &mut self.inner);
         if let Some(begin) = opening.unit.begin().filter(|_| !opening.is_done) {
-            if let Some(error) = error_of(&ask(inner, begin).await?) {
-                return Ok(Err(error));
-            }
+            Halt::of_reply(&ask(inner, begin).await?)?;
             opening.is_done = true;
             if let Some(moment) = opening.moment {
                 return moment.begin(inner).await;
             }
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Lets the server go by its own clock again, and finds out whether it is still there. The
     /// payload of the error if not.
-    async fn close_moment(&mut self) -> Result<Option<Vec<u8>>, Ending> {
+    async fn close_moment(&mut self) -> Result<Option<Vec<u8>>, Halt> {
         let (entry, Leg { links, state, .. }) = (&self.inner.entry, &mut *self.inner.leg);
         look_at_server(entry, state, links)?;
         if let Some(error) = state.transaction.rolled_back.take() {
             return Ok(Some(payload_of(state, &error)));
         }
         let Some(moment) = self.opening.moment else { return Ok(None) };
-        let refused = moment.end(&mut self.inner).await?.err();
-        if refused.is_some() {
-            // No other session gets a connection with this time.
-            let (entry, Leg { links, state, .. }) = (&self.inner.entry, &mut *self.inner.leg);
-            lose_backend_for(entry, state, links, Gone::Closed)?;
-        }
-        Ok(refused)
+        let Err(halt) = moment.end(&mut self.inner).await else { return Ok(None) };
+        let (entry, Leg { links, state, .. }) = (&self.inner.entry, &mut *self.inner.leg);
+        let error = halt.into_error(state)?;
+        // No other session gets a connection with this time.
+        lose_backend_for(entry, state, links, Gone::Closed)?;
+        Ok(Some(error))
     }
 
     /// Begins as [`open`](Self::open) does. The packets of the error if that fails.
     async fn refused_opening(&mut self) -> Option<Vec<u8>> {
-        match self.open().await {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(frame::answer(&error)),
-            Err(ending) => {
+        match self.open().await.err()?.into_error(&self.inner.leg.state) {
+            Ok(error) => Some(frame::answer(&error)),
+            Err(halt) => {
                 self.is_over = true;
-                Some(ending.packets().unwrap_or_default().to_vec())
+                let packets = if let Halt::Over(ending) = &halt { ending.packets() } else { None };
+                Some(packets.unwrap_or_default().to_vec())
             }
         }
     }

@@ -12,8 +12,9 @@ use wire::frame;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::shards::facts::{as_prepared, payload_of};
-use crate::session::shards::inner::{ask_packet, error_of, take_inner_of};
+use crate::session::shards::done::Halt;
+use crate::session::shards::facts::as_prepared;
+use crate::session::shards::inner::{ask_packet, take_inner_of};
 
 /// Closes what was prepared for these branches of one execution: later ones have other texts.
 pub(super) async fn close_sites(leg: &mut Leg, command: &Command, branches: &[Branch]) -> Result<(), Ending> {
@@ -35,16 +36,16 @@ pub(super) async fn close_site(leg: &mut Leg, site: &Site) -> Result<(), Ending>
 }
 
 /// The packets of a command for an inner session, in which the statement is prepared before if
-/// need be. The payload of the error if that is refused.
+/// need be.
 pub(super) async fn packets_for(
     worker: &Worker,
     leg: &mut Leg,
     inner: &mut Inner,
     command: &Command,
     branch: &Branch,
-) -> Result<Result<Vec<u8>, Vec<u8>>, Ending> {
+) -> Result<Vec<u8>, Halt> {
     let text = branch.text.as_deref();
-    let Some((id, _)) = command.execution else { return Ok(Ok(command.with_text(text))) };
+    let Some((id, _)) = command.execution else { return Ok(command.with_text(text)) };
     let caps = leg.state.identity.capabilities;
     let modes = inner.leg.state.modes();
     let known = |statement: &mut Statement| statement.take_stale(inner.serial, modes);
@@ -57,27 +58,24 @@ pub(super) async fn packets_for(
         known_as
     } else {
         let reply = prepare(inner, text.unwrap_or(&command.text)).await?;
-        if let Some(error) = error_of(&as_prepared(worker, &leg.state, &reply, inner.hostgroup, 0)) {
-            return Ok(Err(error));
-        }
+        Halt::of_reply(&as_prepared(worker, &leg.state, &reply, inner.hostgroup, 0))?;
         prepared(&reply).unwrap_or_default().0
     };
     let Some(statement) = leg.links.away.role.shards().statements.get(id) else {
-        return Ok(Ok(Vec::new()));
+        return Ok(Vec::new());
     };
     if statement.site(inner.serial, text).is_none() {
         let text = branch.text.clone();
         statement.sites.push(Site { inner: inner.serial, text, id: known_as, modes });
     }
     let Some(packets) = command.executing(known_as, statement, branch, caps) else {
-        let error = ClientError::not_sharded("a value sent in parts", "its row is one of several");
-        return Ok(Err(payload_of(&leg.state, &error)));
+        return Err(ClientError::not_sharded("a value sent in parts", "its row is one of several").into());
     };
     for mut part in statement.parts.clone() {
         renumber(&mut part, known_as);
         ask_packet(inner, frame::command(&part)).await?;
     }
-    Ok(Ok(packets))
+    Ok(packets)
 }
 
 /// The packet that closes a statement with this number.

@@ -21,10 +21,10 @@ use sql::shape::{Effects, Table, function_effects};
 use sql::{Modes, StatementKind};
 use wire::rows::cells;
 
-use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::facts::routing::judge;
 use crate::session::shards::definitions::ask_at;
+use crate::session::shards::done::Halt;
 use crate::session::shards::inner::error_of;
 use crate::session::shards::way::Way;
 
@@ -56,17 +56,17 @@ pub(super) struct Named<'a> {
     pub(super) tree: Option<&'a Tree>,
 }
 
-/// Why a statement does not go this way, for what is behind its names.
+/// An error if a statement does not go this way, for what is behind its names.
 pub(super) async fn stopped_behind(
     entry: &BookEntry,
     leg: &mut Leg,
     named: &Named<'_>,
     way: &Way,
     layout: &Layout,
-) -> Result<Option<ClientError>, Ending> {
+) -> Result<(), Halt> {
     if shard_hint(named.text).is_some() {
         // The client says which rows it means.
-        return Ok(None);
+        return Ok(());
     }
     let at_shards =
         |branches: &[Branch]| branches.iter().map(|branch| branch.hostgroup).collect::<BTreeSet<_>>();
@@ -76,14 +76,14 @@ pub(super) async fn stopped_behind(
         Way::Many(scattered) => (at_shards(&scattered.branches), false),
         Way::Load(load, _) => (at_shards(&load.branches), false),
         Way::Limited(limited, _) => (limited.hostgroups(), false),
-        Way::At(_) | Way::NeedsIds(_) | Way::Refused(_) => return Ok(None),
+        Way::At(_) | Way::NeedsIds(_) => return Ok(()),
     };
     if let Some(wrong) = named.wrong(layout) {
-        return Ok(Some(ClientError::not_sharded("a statement", &wrong.to_string())));
+        return Err(ClientError::not_sharded("a statement", &wrong.to_string()).into());
     }
     let all = named.objects(layout, is_home);
     if all.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
     let hostgroups = if is_home {
         BTreeSet::from([home_of(entry, &leg.state, &leg.links, named.text)])
@@ -91,25 +91,23 @@ pub(super) async fn stopped_behind(
         hostgroups
     };
     for hostgroup in hostgroups {
-        if let Some(error) = wrong_behind(entry, leg, all.clone(), hostgroup, layout).await? {
-            return Ok(Some(error));
-        }
+        look_behind(entry, leg, all.clone(), hostgroup, layout).await?;
     }
-    Ok(None)
+    Ok(())
 }
 
-/// Why a statement is not executed at home that may have been prepared before something was
-/// defined anew.
+/// An error if a statement is not executed at home that may have been prepared before something
+/// was defined anew.
 pub(super) async fn stopped_since(
     entry: &BookEntry,
     leg: &mut Leg,
     text: &[u8],
     what: StatementPlan,
-) -> Result<Option<ClientError>, Ending> {
+) -> Result<(), Halt> {
     let (settings, version) = (entry.worker.settings(), entry.worker.shared.definitions.version());
-    let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
+    let Some(layout) = settings.shards.as_ref() else { return Ok(()) };
     if leg.links.away.role.shards().prepared_at.is_none_or(|before| before == version) {
-        return Ok(None);
+        return Ok(());
     }
     let schema = String::from_utf8_lossy(leg.state.caller.schema()).into_owned();
     let modes = Modes { no_backslash_escapes: leg.state.reading().no_backslash_escapes, ..Modes::default() };
@@ -117,24 +115,21 @@ pub(super) async fn stopped_since(
     stopped_behind(entry, leg, &named, &Way::Home, layout).await
 }
 
-/// What is wrong with these objects at a hostgroup, and with what they use.
-async fn wrong_behind(
+/// An error if something is wrong with these objects at a hostgroup, or with what they use.
+async fn look_behind(
     entry: &BookEntry,
     leg: &mut Leg,
     all: Vec<Object>,
     hostgroup: u32,
     layout: &Layout,
-) -> Result<Option<ClientError>, Ending> {
+) -> Result<(), Halt> {
     let mut at = 0;
     let mut all: Vec<_> = all.into_iter().map(|object| Used { object, is_certain: false }).collect();
     while let Some(Used { object, is_certain }) = all.get(at).cloned() {
-        let found = match found_behind(entry, leg, &object, hostgroup, layout).await? {
-            Ok(found) => found,
-            Err(error) => return Ok(Some(error)),
-        };
+        let found = found_behind(entry, leg, &object, hostgroup, layout).await?;
         let is_hidden = is_certain && !found.is_there && !is_native(&object);
         if let Some(wrong) = found.wrong.or(is_hidden.then_some(Wrong::Hidden)) {
-            return Ok(Some(stopped(&object, &wrong)));
+            return Err(stopped(&object, &wrong).into());
         }
         for used in found.uses {
             if !all.contains(&used) {
@@ -144,10 +139,10 @@ async fn wrong_behind(
         at += 1;
         if all.len() > STORED_BEHIND_MAX {
             let why = format!("more than {STORED_BEHIND_MAX} tables and routines are behind its names");
-            return Ok(Some(ClientError::not_sharded("a statement", &why)));
+            return Err(ClientError::not_sharded("a statement", &why).into());
         }
     }
-    Ok(None)
+    Ok(())
 }
 
 /// What a hostgroup has by the name of an object.
@@ -157,29 +152,24 @@ async fn found_behind(
     object: &Object,
     hostgroup: u32,
     layout: &Layout,
-) -> Result<Result<Found, ClientError>, Ending> {
+) -> Result<Found, Halt> {
     let version = entry.worker.shared.definitions.version();
     let stored = &entry.worker.shards.stored;
     stored.refresh(version);
     let key = (leg.state.caller.user().into(), hostgroup, object.clone());
     if let Some(found) = stored.get(&key, entry.worker.shared.uptime()) {
-        return Ok(Ok(found));
+        return Ok(found);
     }
     let reply = ask_at(entry, leg, hostgroup, object.question().as_bytes()).await?;
     let part = || format!("a statement with '{}'", object.name());
     if error_of(&reply).is_some() {
         let why = format!("hostgroup {hostgroup} does not tell whether it is stored code");
-        return Ok(Err(ClientError::not_sharded(&part(), &why)));
+        return Err(ClientError::not_sharded(&part(), &why).into());
     }
     let found = cells(&reply).ok_or(Unreadable).and_then(|rows| Found::of(layout, &rows));
-    match found {
-        Ok(found) => {
-            let now = entry.worker.shared.uptime();
-            entry.worker.shards.stored.learn(key, &found, (now, version));
-            Ok(Ok(found))
-        }
-        Err(why) => Ok(Err(ClientError::not_sharded(&part(), &why.to_string()))),
-    }
+    let found = found.map_err(|why| ClientError::not_sharded(&part(), &why.to_string()))?;
+    entry.worker.shards.stored.learn(key, &found, (entry.worker.shared.uptime(), version));
+    Ok(found)
 }
 
 /// Where a statement goes that names no sharded table.

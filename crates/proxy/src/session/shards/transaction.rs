@@ -32,7 +32,7 @@ use wire::frame;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::shards::autocommit::{keeps_transaction, may_begin_later};
-use crate::session::shards::done::Done;
+use crate::session::shards::done::{Done, Halt};
 use crate::session::shards::facts::{has_one_connection, payload_of};
 use crate::session::shards::inner::{ask, ask_beside, ask_here, error_of, follow, take_inner_at};
 use crate::session::shards::relaying::wait_for_parts;
@@ -70,21 +70,19 @@ pub(super) async fn change_transaction(
     leg: &mut Leg,
     what: StatementPlan,
     text: &[u8],
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     match what.kind {
         ends @ (StatementKind::Commit | StatementKind::Rollback) => {
             return end_transaction(entry, leg, ends, text).await;
         }
         begins if begins.begins() => {
-            if let Err(error) = commit_everywhere(entry, leg).await? {
-                return Ok(Done::Answered(error));
-            }
+            commit_everywhere(entry, leg).await?;
             let is_special = leg.links.has_pins(&[Pin::NextTransaction]);
             let transaction = &mut leg.links.away.role.shards().transaction;
             (transaction.beginning, transaction.is_special) = (Some(text.into()), is_special);
             if !is_special && may_begin_later(entry, &leg.state, &leg.links, text) {
                 leg.links.away.role.shards().last = Place::Home;
-                return Ok(Done::Answered(begin_later(&mut leg.state)));
+                return Ok(Done::Told(frame::answer(&begin_later(&mut leg.state))));
             }
         }
         divides => return divide_transaction(entry, leg, divides, text).await,
@@ -99,11 +97,11 @@ async fn divide_transaction(
     leg: &mut Leg,
     divides: StatementKind,
     text: &[u8],
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let savepoints = &leg.links.away.role.shards().transaction.savepoints;
     if divides == StatementKind::Savepoint && savepoints.is_full() {
-        let error = ClientError::not_sharded("a savepoint more", "the transaction has all that it may have");
-        return Ok(Done::Refused(error));
+        let reason = "the transaction has all that it may have";
+        return Err(ClientError::not_sharded("a savepoint more", reason).into());
     }
     let reply = ask_here(entry, leg, text).await?;
     if error_of(&reply).is_none() {
@@ -111,7 +109,7 @@ async fn divide_transaction(
         let parts = say_at_shards(entry, &leg.state, &mut leg.links, text).await?;
         if let Some(error) = parts.into_iter().find_map(|part| part.refusal) {
             lose_transaction(entry, leg, ClientError::PartFailed).await?;
-            return Ok(Done::Answered(error));
+            return Err(Halt::Answered(error));
         }
     }
     leg.links.away.role.shards().last = Place::Home;
@@ -120,14 +118,14 @@ async fn divide_transaction(
 
 /// Commits at all shards that are in it. Home, if it is in the transaction or the statement is
 /// the client's, with its sequel, commits behind shards that have changed something, by this
-/// statement, whose reply is returned. The payload of the error if not all that was changed
-/// lasts: then the transaction is over everywhere.
+/// statement, whose reply is returned. An error if not all that was changed lasts: then the
+/// transaction is over everywhere.
 async fn commit_with(
     entry: &BookEntry,
     leg: &mut Leg,
     text: &[u8],
     clients: Option<Sequel>,
-) -> Result<Result<Option<Vec<u8>>, Vec<u8>>, Ending> {
+) -> Result<Option<Vec<u8>>, Halt> {
     let wrote_at_home = leg.links.away.role.shards().transaction.wrote_at_home;
     let mut parts = say_at_shards(entry, &leg.state, &mut leg.links, b"COMMIT").await?;
     let mut reply = None;
@@ -135,7 +133,7 @@ async fn commit_with(
     let is_in = is_open_at_home(&leg.state);
     match verdict(&parts) {
         // Nothing is done yet: the transaction goes on, as at one server.
-        Verdict::Refused(error) if parts.iter().all(is_still_open) => return Ok(Err(error)),
+        Verdict::Refused(error) if parts.iter().all(is_still_open) => return Err(Halt::Answered(error)),
         _ if leg.state.begins_later() || !is_in && clients.is_none() => {}
         Verdict::Committed if parts.iter().any(|part| part.wrote) => {
             let mut said = ask_here(entry, leg, text).await?;
@@ -162,57 +160,42 @@ async fn commit_with(
         }
     };
     leg.links.away.role.shards().inner.iter_mut().for_each(|inner| inner.wrote = false);
-    match error {
-        None => Ok(Ok(reply)),
-        Some(error) => {
-            roll_back_everywhere(entry, leg).await?;
-            Ok(Err(error))
-        }
-    }
+    let Some(error) = error else { return Ok(reply) };
+    roll_back_everywhere(entry, leg).await?;
+    Err(Halt::Answered(error))
 }
 
 /// Servers commit before a statement that begins a transaction or defines tables: so do all
-/// that are in the transaction, before the statement in the backlog. The payload of the error
-/// if not all that was changed lasts.
-pub(super) async fn commit_everywhere(
-    entry: &BookEntry,
-    leg: &mut Leg,
-) -> Result<Result<(), Vec<u8>>, Ending> {
+/// that are in the transaction, before the statement in the backlog. An error if not all that was
+/// changed lasts.
+pub(super) async fn commit_everywhere(entry: &BookEntry, leg: &mut Leg) -> Result<(), Halt> {
     let is_at_home = is_open_at_home(&leg.state);
-    let done = match commit_with(entry, leg, b"COMMIT", None).await? {
-        Ok(None) if is_at_home => error_of(&ask_here(entry, leg, b"COMMIT").await?).map_or(Ok(()), Err),
-        other => other.map(drop),
-    };
-    if done.is_ok() {
-        leg.links.away.role.shards().transaction = Transaction::default();
+    if commit_with(entry, leg, b"COMMIT", None).await?.is_none() && is_at_home {
+        Halt::of_reply(&ask_here(entry, leg, b"COMMIT").await?)?;
     }
-    Ok(done)
+    leg.links.away.role.shards().transaction = Transaction::default();
+    Ok(())
 }
 
 /// A statement that runs at home ends the transaction, or may do so unseen: shards in it hear
-/// of it before. The payload of the error if the statement is not to run.
+/// of it before. An error if the statement is not to run.
 pub(super) async fn leave_transaction(
     entry: &BookEntry,
     leg: &mut Leg,
     command: &Command,
-) -> Result<Option<Vec<u8>>, Ending> {
+) -> Result<(), Halt> {
+    let refused =
+        |part, reason| Halt::Answered(payload_of(&leg.state, &ClientError::not_sharded(part, reason)));
     if !leg.links.away.role.has_transaction() {
-        return Ok(None);
+        return Ok(());
     }
     if command.what.several && command.what.effects.intersects(Effects::TRANSACTION | Effects::COMMITS) {
-        let error = ClientError::not_sharded(
-            "several statements in one text that end a transaction",
-            "shards are in it",
-        );
-        return Ok(Some(payload_of(&leg.state, &error)));
+        return Err(refused("several statements in one text that end a transaction", "shards are in it"));
     }
     let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
     if may_end_unseen(command.what) && leg.links.away.role.inner_sessions().iter().any(has_changes) {
-        let error = ClientError::not_sharded(
-            "a statement that may end the transaction at home alone",
-            "shards have changes in it",
-        );
-        return Ok(Some(payload_of(&leg.state, &error)));
+        let part = "a statement that may end the transaction at home alone";
+        return Err(refused(part, "shards have changes in it"));
     }
     let is_on = leg.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
     let keeps = match command.what.kind {
@@ -224,7 +207,7 @@ pub(super) async fn leave_transaction(
         }
         _ => false,
     };
-    if command.defines() && !keeps { Ok(commit_everywhere(entry, leg).await?.err()) } else { Ok(None) }
+    if command.defines() && !keeps { commit_everywhere(entry, leg).await } else { Ok(()) }
 }
 
 /// Rolls the open transaction back at shards, and at home. A connection on which home refuses
@@ -246,11 +229,11 @@ async fn end_transaction(
     leg: &mut Leg,
     ends: StatementKind,
     text: &[u8],
-) -> Result<Done, Ending> {
+) -> Result<Done, Halt> {
     let is_at_shards = leg.links.away.role.has_transaction();
     let Some(sequel) = Sequel::of(text, leg.state.shared_settings()) else {
         let error = ClientError::not_sharded("a COMMIT or ROLLBACK of this form", "shards are in it");
-        return Ok(if is_at_shards { Done::Refused(error) } else { Done::Home });
+        return if is_at_shards { Err(error.into()) } else { Ok(Done::Home) };
     };
     // The session ends when its client has heard what has become of the transaction.
     let at_home = match sequel {
@@ -259,10 +242,7 @@ async fn end_transaction(
         _ => text.into(),
     };
     let said = if ends == StatementKind::Commit {
-        match commit_with(entry, leg, &at_home, Some(sequel)).await? {
-            Ok(said) => said,
-            Err(error) => return Ok(Done::Answered(error)),
-        }
+        commit_with(entry, leg, &at_home, Some(sequel)).await?
     } else {
         roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
         None
@@ -309,7 +289,7 @@ async fn pass_over_home(entry: &BookEntry, leg: &mut Leg, sequel: Sequel) -> Res
 }
 
 /// What tells the client that it is done.
-fn ok_packet(state: &SessionState) -> Vec<u8> {
+pub(super) fn ok_packet(state: &SessionState) -> Vec<u8> {
     frame::answer(&ok(state.identity.capabilities, state.status))
 }
 
@@ -376,17 +356,16 @@ async fn say_at_shards(
     Ok(parts)
 }
 
-/// The inner session of a shard, in the transaction if one is open. The payload of the error if
-/// the shard does not begin it.
+/// The inner session of a shard, in the transaction if one is open.
 pub(super) async fn enter(
     entry: &BookEntry,
     leg: &mut Leg,
     hostgroup: u32,
     slot: usize,
-) -> Result<Result<Inner, Vec<u8>>, Ending> {
+) -> Result<Inner, Halt> {
     if let Some(error) = leg.state.transaction.rolled_back.take() {
         // It was lost at a question about the statement.
-        return Ok(Err(payload_of(&leg.state, &error)));
+        return Err(Halt::Answered(payload_of(&leg.state, &error)));
     }
     let is_open = leg.state.in_transaction() || leg.state.begins_later();
     let layout = entry.worker.settings().shards.clone();
@@ -402,13 +381,13 @@ pub(super) async fn enter(
         let savepoints = transaction.savepoints.texts().map(Box::from);
         for text in std::iter::once(begin).chain(savepoints).collect::<Vec<_>>() {
             let reply = ask(&mut inner, &text).await?;
-            if let Some(error) = error_of(&reply) {
+            if let Err(halt) = Halt::of_reply(&reply) {
                 leg.links.put_inner(inner);
-                return Ok(Err(error));
+                return Err(halt);
             }
         }
     }
-    Ok(Ok(inner))
+    Ok(inner)
 }
 
 /// Whether a statement may end a transaction by what it runs, which its own text does not tell.

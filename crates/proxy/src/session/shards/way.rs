@@ -5,8 +5,6 @@ use planner::plan::{Branch, Limited, Load, Wanted};
 use runtime::gates::TableName;
 use runtime::scattered::Scattered;
 
-use crate::error::ClientError;
-
 /// What is to be done with a statement.
 #[derive(Debug)]
 pub(super) enum Way {
@@ -29,8 +27,6 @@ pub(super) enum Way {
     Load(Box<Load>, Vec<TableName>),
     /// Its rows need ids first.
     NeedsIds(Wanted),
-    /// It is not executed.
-    Refused(ClientError),
 }
 
 impl Way {
