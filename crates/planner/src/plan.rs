@@ -69,7 +69,7 @@ pub use load::{Load, Receiver};
 pub use outcome::{Branch, Counts, Ids, Plan, Scatter, Wanted, Write};
 pub use refusal::{Cause, Refusal};
 pub use row_key::{KeyColumn, Written};
-pub use template::Template;
+pub use template::{Goes, Template};
 
 use bind::Bound;
 use rewrite::Rewriter;

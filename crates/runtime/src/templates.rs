@@ -1,10 +1,10 @@
-//! Plans that a worker remembers of statements over sharded tables: of those that go to the shard
-//! of their key by their outlines, of those that several shards run by their texts.
+//! Plans that a worker remembers of statements over sharded tables: by their outlines of those that
+//! go to the shards of their keys, by their texts of others that several shards run.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use planner::plan::{Branch, Template};
+use planner::plan::{Branch, Goes, Template};
 use shard::{Layout, Value};
 use sql::outline;
 use sql::parse::Settings;
@@ -45,8 +45,9 @@ struct Known {
 /// A plan that is remembered.
 #[derive(Debug)]
 pub enum Kept {
-    /// That of all statements with one outline, or of executions of one text.
-    Template(Template),
+    /// That of all statements with one outline, or of executions of one text; with what is done, but
+    /// for branches, if several shards run them.
+    Template(Template, Option<Box<Scattered>>),
     /// That of one text, which several shards run.
     Repeated(Box<[u8]>, Box<Scattered>),
 }
@@ -70,7 +71,13 @@ impl Templates {
         holds: Holds<'_>,
     ) -> Option<Found> {
         match self.plan(text, holds)? {
-            Kept::Template(template) => template.branch(layout, text, parameters).map(Found::One),
+            Kept::Template(template, plan) => match template.goes(layout, text, parameters)? {
+                Goes::One(branch) => Some(Found::One(branch)),
+                Goes::Many(branches) => {
+                    let plan = Scattered::clone(plan.as_ref()?);
+                    Some(Found::Many(Box::new(Scattered { branches, ..plan })))
+                }
+            },
             Kept::Repeated(known, plan) => (**known == *text).then(|| Found::Many(plan.clone())),
         }
     }
@@ -78,8 +85,11 @@ impl Templates {
     /// The shard that a statement goes to which is no execution; none if that is not known.
     pub fn branch(&self, layout: &Layout, text: &[u8], holds: Holds<'_>) -> Option<Branch> {
         match self.plan(text, holds)? {
-            Kept::Template(template) => template.branch(layout, text, &[]),
-            Kept::Repeated(..) => None,
+            Kept::Template(template, None) => match template.goes(layout, text, &[])? {
+                Goes::One(branch) => Some(branch),
+                Goes::Many(_) => None,
+            },
+            _ => None,
         }
     }
 
@@ -120,7 +130,7 @@ impl Kept {
     /// Bytes of the texts for shards.
     fn bytes(&self) -> usize {
         match self {
-            Self::Template(_) => 0,
+            Self::Template(..) => 0,
             Self::Repeated(_, plan) => {
                 plan.branches.iter().filter_map(|one| Some(one.text.as_ref()?.len())).sum()
             }

@@ -51,6 +51,11 @@ impl Outline {
         self.text.get(from..) == Some(rest)
     }
 
+    /// Where the plain values of the statement are that the outline was made of.
+    pub const fn values(&self) -> &[Span] {
+        &self.values
+    }
+
     /// The number of the plain value at this place of the statement that the outline was made of.
     pub fn number_of(&self, value: Span) -> Option<usize> {
         self.values.iter().position(|one| *one == value)

@@ -246,7 +246,7 @@ fn integer_in_row<'a>(request: &Request<'a>, row: NodeId, number: usize) -> Opti
 }
 
 /// The operator with its operands exchanged.
-const fn mirrored(operator: Operator) -> Operator {
+pub(super) const fn mirrored(operator: Operator) -> Operator {
     match operator {
         Operator::Less => Operator::Greater,
         Operator::LessEqual => Operator::GreaterEqual,

@@ -219,16 +219,20 @@ fn kept(
     layout: &Layout,
     way: &Way,
 ) -> Option<Kept> {
-    match way {
-        Way::One { branch, .. } => {
-            let plan = Plan::One(branch.clone());
-            let made = |request: &Request<'_>, _| Template::of(request, &plan);
-            with_request(entry, state, (command, tree), read, layout, &[], made).flatten().map(Kept::Template)
+    let (one, many) = match way {
+        Way::One { branch, .. } => (Some(branch), None),
+        Way::Many(scattered) if scattered.is_query() => (None, Some(scattered)),
+        _ => return None,
+    };
+    let made = |request: &Request<'_>, _| Template::of(request, one);
+    let template = with_request(entry, state, (command, tree), read, layout, &[], made).flatten();
+    let of_many = |plan: &Scattered| Box::new(Scattered { branches: Vec::new(), ..plan.clone() });
+    match (template, many) {
+        (Some(template), many) => Some(Kept::Template(template, many.map(|plan| of_many(plan)))),
+        (None, Some(plan)) if command.execution.is_none() => {
+            Some(Kept::Repeated(command.text.as_slice().into(), plan.clone()))
         }
-        Way::Many(scattered) if command.execution.is_none() && scattered.is_query() => {
-            Some(Kept::Repeated(command.text.as_slice().into(), scattered.clone()))
-        }
-        _ => None,
+        (None, _) => None,
     }
 }
 
