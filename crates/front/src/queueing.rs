@@ -1,12 +1,10 @@
 //! Clients that find no place, and wait for one where that is wanted
 //! (`mysql-client_queue_timeout_ms`).
 
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
-use pool::{InLine, InTurn, Quota, Share};
+use pool::{InLine, Quota, Share};
 use tokio::time::{Instant, timeout_at};
 
 use session::error::NoPlace;
@@ -21,17 +19,8 @@ pub(crate) fn line(quota: &Arc<Quota>, patience: Duration, most: u32, now: Durat
 }
 
 /// Waits for one's turn until `deadline`.
-pub(crate) async fn turn(quota: &Quota, mut line: InLine, deadline: Instant) -> Result<Share, NoPlace> {
+pub(crate) async fn turn(quota: &Quota, line: InLine, deadline: Instant) -> Result<Share, NoPlace> {
     let begun = Instant::now();
-    let turn = poll_fn(|cx| {
-        loop {
-            match line.poll_turn(cx.waker()) {
-                Some(InTurn::Granted(share)) => return Poll::Ready(share),
-                Some(InTurn::First) => {}
-                None => return Poll::Pending,
-            }
-        }
-    });
-    let share = timeout_at(deadline, turn).await;
+    let share = timeout_at(deadline, line.share()).await;
     share.map_err(|_| NoPlace::Late(begun.elapsed(), quota.waiting().saturating_sub(1)))
 }

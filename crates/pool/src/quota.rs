@@ -5,9 +5,10 @@
 //! gets it.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 /// How many there are, and who waits.
@@ -104,16 +105,22 @@ impl Quota {
     /// is the time on a clock of the caller's: now, but for those who have been in line before and
     /// had to leave it.
     pub fn enqueue(self: &Arc<Self>, most: usize, since: Duration) -> Option<InLine> {
-        let mut state = lock(&self.state);
-        if state.waiting.len() >= most {
-            return None;
-        }
+        let state = lock(&self.state);
+        (state.waiting.len() < most).then(|| self.stand(state, since))
+    }
+
+    fn stand(self: &Arc<Self>, mut state: MutexGuard<'_, State>, since: Duration) -> InLine {
         let place = Arc::new(Place { since, told: Mutex::default() });
         let at = state.waiting.iter().rposition(|other| other.since <= since).map_or(0, |before| before + 1);
         state.waiting.insert(at, Arc::clone(&place));
         // What came back just before.
         self.serve(state);
-        Some(InLine { quota: Arc::clone(self), place })
+        InLine { quota: Arc::clone(self), place }
+    }
+
+    /// One of them, behind all who wait for it so.
+    pub async fn wait(self: &Arc<Self>) -> Share {
+        self.stand(lock(&self.state), Duration::ZERO).share().await
     }
 
     /// How many are taken.
@@ -240,6 +247,22 @@ impl InLine {
             Told::Granted => InTurn::Granted(Share(Arc::clone(&self.quota))),
             Told::First => InTurn::First,
         })
+    }
+}
+
+impl InLine {
+    /// Waits for the share.
+    pub async fn share(mut self) -> Share {
+        poll_fn(|cx| {
+            loop {
+                match self.poll_turn(cx.waker()) {
+                    Some(InTurn::Granted(share)) => return Poll::Ready(share),
+                    Some(InTurn::First) => {}
+                    None => return Poll::Pending,
+                }
+            }
+        })
+        .await
     }
 }
 

@@ -2,15 +2,12 @@
 //! a deadline.
 
 use std::collections::HashMap;
-use std::future::poll_fn;
-use std::pin::pin;
-use std::task::Poll;
 
 use route::{Rules, Verdict};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::error::ClientError;
-use crate::limit::{Limit, Outlook, Place, Rates};
+use crate::limit::{Limit, Place, Rates};
 
 /// The limits of query rules, by the rule's place among them.
 #[derive(Debug, Default)]
@@ -51,26 +48,16 @@ pub async fn enter(limit: &Limit, deadline: Instant) -> Result<Place, ClientErro
     if let Some(place) = limit.enter(began.into_std()) {
         return Ok(place);
     }
-    let waiting = limit.queue();
-    let mut timer = pin!(sleep_until(deadline));
-    let place = poll_fn(|cx| {
-        loop {
-            let until = match waiting.turn(Instant::now().into_std(), cx) {
-                Outlook::Granted(place) => return Poll::Ready(Some(place)),
-                Outlook::At(time) => Instant::from_std(time).min(deadline),
-                Outlook::Open => deadline,
-            };
-            timer.as_mut().reset(until);
-            if timer.as_mut().poll(cx).is_pending() {
-                return Poll::Pending;
-            }
-            if Instant::now() >= deadline {
-                return Poll::Ready(None);
-            }
+    let waiting = async {
+        let _head = limit.head().wait().await;
+        while let Some(time) = limit.due(Instant::now().into_std()) {
+            sleep_until(Instant::from_std(time)).await;
         }
-    })
-    .await;
-    place.ok_or_else(|| waiting.refused(began.elapsed()))
+        let place = limit.places().wait().await;
+        limit.note(Instant::now().into_std());
+        place
+    };
+    timeout_at(deadline, waiting).await.map_err(|_| limit.refused(began.elapsed()))
 }
 
 #[cfg(test)]
@@ -105,7 +92,7 @@ mod tests {
         };
         tokio::join!(wait(1), wait(2), wait(3), free);
         assert_eq!(*order.lock().unwrap(), [1, 2, 3]);
-        assert_eq!(limit.counts(), (0, 0));
+        assert_eq!((limit.places().taken(), limit.head().waiting()), (0, 0));
     }
 
     #[tokio::test(start_paused = true)]

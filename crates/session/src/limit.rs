@@ -3,19 +3,23 @@
 //!
 //! They hold for all workers together, so a statement under a limit takes a lock that others use as
 //! well; no other statement knows that there are limits. A statement without a place waits in line,
-//! first come, first served. The deciding part is `line`.
+//! first come, first served: the first one has the head of the line until it has its place.
 
-mod line;
+mod rates;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::task::{Context, Waker};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+
+use pool::Quota;
 
 use crate::error::ClientError;
 
-pub use line::Rates;
-use line::{Line, Turn};
+/// A statement's place under a limit, which it gives back on drop.
+pub use pool::Share as Place;
+pub use rates::Rates;
 
 /// One limit.
 #[derive(Debug, Clone)]
@@ -34,33 +38,17 @@ enum Whose {
 }
 
 /// What all statements under a limit share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Gate {
-    /// When the clock of the line began: with the first statement.
+    /// When its clock began: with the first statement.
     base: OnceLock<Instant>,
-    line: Mutex<Line<Waker>>,
-}
-
-/// A statement's place under a limit, which it gives back on drop.
-#[derive(Debug)]
-pub struct Place(Arc<Gate>);
-
-/// What a statement in line can expect.
-#[derive(Debug)]
-pub enum Outlook {
-    /// Its place.
-    Granted(Place),
-    /// There may be one at this time.
-    At(Instant),
-    /// Others have to leave first, which wakes it.
-    Open,
-}
-
-/// A statement in line, which leaves it on drop.
-#[derive(Debug)]
-pub struct Waiting<'a> {
-    limit: &'a Limit,
-    ticket: u64,
+    /// When the next statement would come if all came at even distances. Who has the head writes
+    /// it.
+    due: AtomicU64,
+    /// The head of the line.
+    head: Arc<Quota>,
+    /// The places of those that run.
+    places: Arc<Quota>,
 }
 
 impl Limit {
@@ -88,85 +76,65 @@ impl Limit {
         rates.is_any().then(|| Self {
             whose,
             rates,
-            gate: before.map_or_else(Arc::default, |before| Arc::clone(&before.gate)),
+            gate: before.map_or_else(Gate::new, |before| Arc::clone(&before.gate)),
         })
     }
 
     /// A place for a statement that comes at `now`, if there is one and no other waits for it.
     pub fn enter(&self, now: Instant) -> Option<Place> {
-        let now = self.gate.time(now);
-        self.gate.lock().enter(self.rates, now).then(|| Place(Arc::clone(&self.gate)))
+        let _head = self.head().take()?;
+        self.due(now).is_none().then(|| self.places().take()).flatten().inspect(|_| self.note(now))
     }
 
-    /// Joins the end of the line.
-    pub fn queue(&self) -> Waiting<'_> {
-        Waiting { limit: self, ticket: self.gate.lock().queue() }
+    /// The head of the line, of which there is one. Who has it looks for a place.
+    pub fn head(&self) -> &Arc<Quota> {
+        &self.gate.head
     }
 
-    /// How many statements run under it, and how many wait.
-    pub fn counts(&self) -> (u64, usize) {
-        self.gate.lock().counts()
+    /// When the first one in line may come, if not at `now`.
+    pub fn due(&self, now: Instant) -> Option<Instant> {
+        let (time, earliest) = (self.gate.time(now), self.rates.earliest(self.gate.due.load(Relaxed)));
+        (earliest > time).then(|| now + Duration::from_nanos(earliest - time))
+    }
+
+    /// Those that may run at a time.
+    pub fn places(&self) -> &Arc<Quota> {
+        self.gate.places.allow(self.rates.most());
+        &self.gate.places
+    }
+
+    /// The first one in line has got its place at `now`.
+    pub fn note(&self, now: Instant) {
+        let Gate { due, .. } = &*self.gate;
+        due.store(self.rates.due_behind(due.load(Relaxed), self.gate.time(now)), Relaxed);
+    }
+
+    /// The error of a statement that has `waited` in vain, and does not wait any more: which limit
+    /// it is, and how many have the places.
+    pub fn refused(&self, waited: Duration) -> ClientError {
+        let Gate { head, places, .. } = &*self.gate;
+        let waiting = head.waiting() + usize::from(head.taken() > 0);
+        ClientError::limit_reached(&Full { limit: self, running: places.taken(), waiting, waited })
     }
 }
 
 impl Gate {
-    fn lock(&self) -> MutexGuard<'_, Line<Waker>> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    fn new() -> Arc<Self> {
+        let (head, places) = (Quota::new(1), Quota::new(u32::MAX));
+        Arc::new(Self { base: OnceLock::new(), due: AtomicU64::new(0), head, places })
     }
 
-    /// Nanoseconds on the line's clock.
+    /// Nanoseconds on its clock.
     fn time(&self, now: Instant) -> u64 {
         let passed = now.saturating_duration_since(*self.base.get_or_init(|| now));
         u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
-impl Waiting<'_> {
-    /// Takes the place, if it is there at `now`; if not, `cx` is woken when it may be.
-    pub fn turn(&self, now: Instant, cx: &Context<'_>) -> Outlook {
-        let Limit { gate, rates, .. } = self.limit;
-        let time = gate.time(now);
-        let mut line = gate.lock();
-        match line.turn(self.ticket, *rates, time, || cx.waker().clone()) {
-            Turn::Granted { next } => {
-                let next = next.cloned();
-                drop(line);
-                next.inspect(Waker::wake_by_ref);
-                Outlook::Granted(Place(Arc::clone(gate)))
-            }
-            Turn::At(ns) => Outlook::At(now + Duration::from_nanos(ns.saturating_sub(time))),
-            Turn::Wait => Outlook::Open,
-        }
-    }
-
-    /// The error of a statement that has `waited` in vain: which limit it is, and how many have the
-    /// places.
-    pub fn refused(self, waited: Duration) -> ClientError {
-        let (running, waiting) = self.limit.counts();
-        // Without the one that gives up.
-        let waiting = waiting.saturating_sub(1);
-        ClientError::limit_reached(&Full { limit: self.limit, running, waiting, waited })
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        let next = self.limit.gate.lock().give_up(self.ticket).cloned();
-        next.inspect(Waker::wake_by_ref);
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let next = self.0.lock().leave().cloned();
-        next.inspect(Waker::wake_by_ref);
-    }
-}
-
 /// Why there was no place.
 struct Full<'a> {
     limit: &'a Limit,
-    running: u64,
+    running: u32,
     waiting: usize,
     waited: Duration,
 }
