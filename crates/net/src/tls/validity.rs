@@ -1,116 +1,81 @@
-//! Until when a certificate is valid, read out of its DER (X.509, RFC 5280, section 4.1).
+//! Until when a certificate is valid, read out of its DER (X.509, RFC 5280, section 4.1). Unlike
+//! TLS itself, it reads certificates of version 1 as well.
 
-/// `INTEGER`.
-const INTEGER: u8 = 0x02;
-/// `UTCTime`, with two digits of the year.
-const UTC_TIME: u8 = 0x17;
-/// `GeneralizedTime`, with four.
-const GENERALIZED_TIME: u8 = 0x18;
-/// `SEQUENCE`.
-const SEQUENCE: u8 = 0x30;
-/// The version of a certificate, which may be missing.
-const VERSION: u8 = 0xa0;
+use yasna::tags::TAG_UTCTIME;
+use yasna::{ASN1Result, BERReader, BERReaderSeq, Tag, parse_der};
 
 /// When the certificate `der` ends to be valid, in seconds of Unix time; nothing if it is none, or
 /// ended before 1970.
 pub(super) fn not_after(der: &[u8]) -> Option<u64> {
-    let (certificate, _) = take(der, SEQUENCE)?;
-    let (mut rest, _) = take(certificate, SEQUENCE)?;
-    if let Some((_, behind)) = take(rest, VERSION) {
-        rest = behind;
-    }
+    let end = parse_der(der, |certificate| {
+        certificate.read_sequence(|parts| {
+            let end = parts.next().read_sequence(end_of_validity)?;
+            // The algorithm of the signature, and the signature.
+            while parts.read_optional(skip)?.is_some() {}
+            Ok(end)
+        })
+    });
+    end.ok()?.try_into().ok()
+}
+
+/// The end of the validity, of the fields that are signed.
+fn end_of_validity(fields: &mut BERReaderSeq<'_, '_>) -> ASN1Result<i64> {
+    // The version may be missing.
+    fields.read_optional(|version| version.read_tagged(Tag::context(0), skip))?;
     // The serial number, the algorithm of the signature, the issuer.
-    for tag in [INTEGER, SEQUENCE, SEQUENCE] {
-        rest = take(rest, tag)?.1;
+    for _ in 0..3 {
+        skip(fields.next())?;
     }
-    let (validity, _) = take(rest, SEQUENCE)?;
-    let (_, end) = time(validity)?;
-    u64::try_from(time(end)?.0).ok()
+    let end = fields.next().read_sequence(|times| {
+        time(times.next())?;
+        time(times.next())
+    })?;
+    while fields.read_optional(skip)?.is_some() {}
+    Ok(end)
 }
 
-/// The content of the element with this tag that `bytes` begins with, and what is behind it.
-fn take(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
-    let (&[found, first], rest) = bytes.split_first_chunk()?;
-    if found != tag {
-        return None;
-    }
-    if first < 0x80 {
-        return rest.split_at_checked(first.into());
-    }
-    // So many bytes of the length follow; no certificate has more than 16 MiB.
-    let (len, rest) = rest.split_at_checked(usize::from(first & 0x7f)).filter(|(len, _)| len.len() <= 3)?;
-    let len = len.iter().fold(0, |len, &byte| len << 8 | usize::from(byte));
-    rest.split_at_checked(len)
+/// Passes over an element.
+fn skip(element: BERReader<'_, '_>) -> ASN1Result<()> {
+    element.read_der().map(drop)
 }
 
-/// The time that `bytes` begin with, in seconds of Unix time, and what is behind it.
-fn time(bytes: &[u8]) -> Option<(i64, &[u8])> {
-    let (text, rest, digits) = if let Some((text, rest)) = take(bytes, UTC_TIME) {
-        (text, rest, 2)
+/// A time in either of its forms, in seconds of Unix time.
+fn time(reader: BERReader<'_, '_>) -> ASN1Result<i64> {
+    if reader.lookahead_tag()? == TAG_UTCTIME {
+        Ok(reader.read_utctime()?.datetime().unix_timestamp())
     } else {
-        let (text, rest) = take(bytes, GENERALIZED_TIME)?;
-        (text, rest, 4)
-    };
-    let (year, text) = text.split_at_checked(digits)?;
-    let year = match (number(year)?, digits) {
-        (year, 4) => year,
-        (year @ 0..50, _) => 2000 + year,
-        (year, _) => 1900 + year,
-    };
-    let mut fields = text.strip_suffix(b"Z")?.chunks(2).map(number);
-    let mut next = || fields.next().flatten();
-    let (month, day, hour, minute, second) = (next()?, next()?, next()?, next()?, next()?);
-    Some((((days(year, month, day)? * 24 + hour) * 60 + minute) * 60 + second, rest))
-}
-
-/// A number in decimal digits.
-fn number(text: &[u8]) -> Option<i64> {
-    let digits = text.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(text).ok().filter(|_| digits)?.parse().ok()
-}
-
-/// Days from the beginning of 1970 to this one; nothing if there is no such month or day.
-fn days(year: i64, month: i64, day: i64) -> Option<i64> {
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
+        Ok(reader.read_generalized_time()?.datetime().unix_timestamp())
     }
-    // Years that begin in March have the day that some lack at their end.
-    let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
-    let of_year = (month * 153 + 2) / 5 + day - 1;
-    let of_years = year * 365 + year / 4 - year / 100 + year / 400;
-    // Those from 1 March of the year 0 to the beginning of 1970.
-    Some(of_years + of_year - 719_468)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seconds(year: i64, month: i64, day: i64) -> Option<i64> {
-        days(year, month, day).map(|days| days * 86_400)
+    /// A certificate of version 1, in which these elements are the times.
+    fn of_version_1(times: &[&[u8]]) -> Vec<u8> {
+        let sequence = |parts: &[&[u8]]| {
+            yasna::construct_der(|writer| {
+                writer.write_sequence(|writer| parts.iter().for_each(|part| writer.next().write_der(part)));
+            })
+        };
+        let number = yasna::construct_der(|writer| writer.write_i64(1));
+        let (times, empty) = (sequence(times), sequence(&[]));
+        let signed = [&number, &empty, &empty, &times, &empty, &empty].map(Vec::as_slice);
+        sequence(&[&sequence(&signed), &empty, &number])
     }
 
     #[test]
-    fn days_are_those_of_the_calendar() {
-        assert_eq!(seconds(1970, 1, 1), Some(0));
-        assert_eq!(seconds(2000, 2, 29), Some(951_782_400));
-        assert_eq!(seconds(2026, 11, 27), Some(1_795_737_600));
-        assert_eq!(seconds(9999, 12, 31), Some(253_402_214_400));
-        assert_eq!(seconds(1969, 12, 31), Some(-86_400));
-        assert_eq!((days(2026, 13, 1), days(2026, 1, 0)), (None, None));
-    }
-
-    #[test]
-    fn both_forms_of_a_time_are_read() {
-        let utc = [&[UTC_TIME, 13][..], b"261127010203Z"].concat();
-        assert_eq!(time(&utc).unwrap().0, 1_795_737_600 + 3_723);
-        let old = [&[UTC_TIME, 13][..], b"500101000000Z"].concat();
-        assert_eq!(time(&old).unwrap().0, -631_152_000);
-        let long = [&[GENERALIZED_TIME, 15][..], b"20261127010203Z!"].concat();
-        assert_eq!(time(&long), Some((1_795_737_600 + 3_723, &b"!"[..])));
-        for text in [&b"261127010203"[..], b"2611270102Z", b"26112x010203Z", b"Z", b""] {
-            let bytes = [&[UTC_TIME, u8::try_from(text.len()).unwrap()][..], text].concat();
-            assert_eq!(time(&bytes), None);
+    fn both_forms_of_a_time_are_read_in_certificates_of_version_1() {
+        let utc = |text: &[u8]| [&[23, text.len().try_into().unwrap()], text].concat();
+        let begin = utc(b"500101000000Z");
+        let end = |end: &[u8]| not_after(&of_version_1(&[&begin, end]));
+        assert_eq!(end(&utc(b"261127010203Z")), Some(1_795_737_600 + 3_723));
+        assert_eq!(end(b"\x18\x0f20261127010203Z"), Some(1_795_737_600 + 3_723));
+        assert_eq!(end(b"\x18\x0f99991231000000Z"), Some(253_402_214_400));
+        assert_eq!(end(&begin), None, "it ended in 1950");
+        for text in [&b"261127010203"[..], b"2611270102Z", b"26112x010203Z", b"261327010203Z", b"Z", b""] {
+            assert_eq!(end(&utc(text)), None);
         }
     }
 
@@ -128,6 +93,6 @@ mod tests {
                 assert_eq!(not_after(&der[..len]), None);
             }
         }
-        assert_eq!(not_after(&[SEQUENCE, 0x84, 1, 1, 1, 1]), None);
+        assert_eq!(not_after(&[0x30, 0x84, 1, 1, 1, 1]), None);
     }
 }
