@@ -24,7 +24,7 @@ use tokio::task::spawn_blocking;
 use crate::gates::TableName;
 use crate::limits::DDL_RECORDS_MAX;
 use files::Files;
-pub use record::{Record, State, Step, fingerprint};
+pub use record::{Bytes, Record, State, Step, fingerprint};
 pub use resume::resume;
 
 /// Definitions that have not come to their end.
@@ -183,9 +183,9 @@ impl Ddl {
 }
 
 impl Running {
-    /// What is recorded.
-    pub fn record(&self) -> Record {
-        self.ddl.book().entries.get(&self.id).map(|entry| entry.record.clone()).unwrap_or_default()
+    /// What is recorded; none only behind an end.
+    pub fn record(&self) -> Option<Record> {
+        self.ddl.book().entries.get(&self.id).map(|entry| entry.record.clone())
     }
 
     /// A node has come so far, or has failed with an error.

@@ -6,7 +6,8 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{from_str, to_value};
 
 use super::record::{Record, State};
 use crate::limits::DDL_RECORD_BYTES_MAX;
@@ -18,6 +19,14 @@ const SUFFIX: &str = ".jsonl";
 /// The folder; without one nothing is written.
 #[derive(Debug, Default)]
 pub(super) struct Files(Option<PathBuf>);
+
+/// A line of a file behind the record: a node has come so far.
+#[derive(Debug, Serialize, Deserialize)]
+struct Mark {
+    step: usize,
+    state: State,
+    error: String,
+}
 
 impl Files {
     pub(super) const fn new(folder: Option<PathBuf>) -> Self {
@@ -32,7 +41,7 @@ impl Files {
     /// Writes a new record. It is on disk when this returns.
     pub(super) fn create(&self, record: &Record) -> io::Result<()> {
         let Some(path) = self.path(record.id) else { return Ok(()) };
-        let line = format!("{}\n", record.to_json());
+        let line = format!("{}\n", to_value(record)?);
         if line.len() > DDL_RECORD_BYTES_MAX {
             return Err(io::Error::other(format!("it has more than {DDL_RECORD_BYTES_MAX} bytes")));
         }
@@ -47,7 +56,7 @@ impl Files {
     pub(super) fn append(&self, id: u64, step: usize, state: State, error: &str) -> io::Result<()> {
         let Some(path) = self.path(id) else { return Ok(()) };
         let mut file = OpenOptions::new().append(true).open(path)?;
-        writeln!(file, "{}", json!({ "step": step, "state": state.word(), "error": error }))?;
+        writeln!(file, "{}", to_value(Mark { step, state, error: error.into() })?)?;
         file.sync_data()
     }
 
@@ -107,13 +116,14 @@ fn lines(path: &Path) -> io::Result<String> {
 
 /// A last line that is cut says nothing: its write has not come to its end.
 pub(super) fn record_of(text: &str) -> Option<Record> {
-    let mut lines = text.lines().map(serde_json::from_str::<Value>);
-    let mut record = Record::of_json(&lines.next()?.ok()?)?;
+    let mut lines = text.lines();
+    let mut record: Record = from_str(lines.next()?).ok()?;
     for line in lines {
-        let Ok(mark) = line else { break };
-        let step = mark.get("step")?.as_u64()?.try_into().ok()?;
-        let state = State::of(mark.get("state")?.as_str()?)?;
-        record.note(step, state, mark.get("error")?.as_str()?);
+        match from_str::<Mark>(line) {
+            Ok(mark) => record.note(mark.step, mark.state, &mark.error),
+            Err(error) if error.is_data() => return None,
+            Err(_) => break,
+        }
     }
     Some(record)
 }

@@ -2,23 +2,23 @@
 
 use observe::rows::ShardDdl;
 use planner::define::TableDefinition;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::gates::TableName;
 
 /// A definition that several nodes get.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// Its number.
     pub id: u64,
     /// The user whose session has sent it.
-    pub user: Vec<u8>,
+    pub user: Bytes,
     /// The collation that the client has named.
     pub collation: u16,
     /// Statements by which the session's settings are set.
-    pub settings: Vec<Vec<u8>>,
+    pub settings: Vec<Bytes>,
     /// The client's statement.
-    pub statement: Vec<u8>,
+    pub statement: Bytes,
     /// The logical tables that it names; the first one is defined.
     pub tables: Vec<TableName>,
     /// What each node gets, in the order in which they get it.
@@ -26,16 +26,16 @@ pub struct Record {
 }
 
 /// What a node gets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// The server.
     pub hostgroup: u32,
     /// Schema and name of the physical table.
     pub node: [String; 2],
     /// The schema that the session is in there; empty if it is in none.
-    pub current: Vec<u8>,
+    pub current: Bytes,
     /// The statement.
-    pub text: Vec<u8>,
+    pub text: Bytes,
     /// Fingerprint of the table before; none if there was none.
     pub before: Option<u64>,
     /// How far it has come.
@@ -44,8 +44,19 @@ pub struct Step {
     pub error: String,
 }
 
+/// Bytes that are recorded as a text, or as numbers if they are none in UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Bytes {
+    /// Those of a text.
+    Text(String),
+    /// Any others.
+    Other(Vec<u8>),
+}
+
 /// How far a node has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum State {
     /// It was not asked.
     Waiting,
@@ -58,8 +69,6 @@ pub enum State {
 }
 
 impl State {
-    const ALL: [Self; 4] = [Self::Waiting, Self::Asked, Self::Done, Self::Failed];
-
     /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
@@ -69,9 +78,21 @@ impl State {
             Self::Failed => "failed",
         }
     }
+}
 
-    pub(super) fn of(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.word() == word)
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        String::from_utf8(bytes).map_or_else(|bytes| Self::Other(bytes.into_bytes()), Self::Text)
+    }
+}
+
+impl Bytes {
+    /// The bytes.
+    pub(super) fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Other(bytes) => bytes,
+        }
     }
 }
 
@@ -99,7 +120,7 @@ impl Record {
 
     /// The statement for people.
     pub(super) fn shown(&self) -> String {
-        String::from_utf8_lossy(&self.statement).into_owned()
+        String::from_utf8_lossy(self.statement.as_slice()).into_owned()
     }
 
     /// A row for each node.
@@ -116,72 +137,5 @@ impl Record {
             error: step.error.clone(),
             is_running,
         })
-    }
-
-    /// As one line.
-    pub(super) fn to_json(&self) -> Value {
-        let step = |step: &Step| {
-            json!({
-                "hostgroup": step.hostgroup, "node": step.node, "current": text(&step.current),
-                "text": text(&step.text), "before": step.before, "state": step.state.word(),
-                "error": step.error,
-            })
-        };
-        json!({
-            "id": self.id, "user": text(&self.user), "collation": self.collation,
-            "settings": self.settings.iter().map(|one| text(one)).collect::<Vec<_>>(),
-            "statement": text(&self.statement), "tables": self.tables,
-            "steps": self.steps.iter().map(step).collect::<Vec<_>>(),
-        })
-    }
-
-    /// What a line says; none if it is none of these.
-    pub(super) fn of_json(value: &Value) -> Option<Self> {
-        let list = |key: &str| value.get(key)?.as_array();
-        Some(Self {
-            id: value.get("id")?.as_u64()?,
-            user: bytes(value.get("user")?)?,
-            collation: number(value, "collation")?,
-            settings: list("settings")?.iter().map(bytes).collect::<Option<_>>()?,
-            statement: bytes(value.get("statement")?)?,
-            tables: list("tables")?.iter().map(|pair| names(pair).map(Into::into)).collect::<Option<_>>()?,
-            steps: list("steps")?.iter().map(step).collect::<Option<_>>()?,
-        })
-    }
-}
-
-fn step(value: &Value) -> Option<Step> {
-    Some(Step {
-        hostgroup: number(value, "hostgroup")?,
-        node: names(value.get("node")?)?,
-        current: bytes(value.get("current")?)?,
-        text: bytes(value.get("text")?)?,
-        before: value.get("before")?.as_u64(),
-        state: State::of(value.get("state")?.as_str()?)?,
-        error: value.get("error")?.as_str()?.to_owned(),
-    })
-}
-
-fn number<T: TryFrom<u64>>(value: &Value, key: &str) -> Option<T> {
-    value.get(key)?.as_u64()?.try_into().ok()
-}
-
-fn names(value: &Value) -> Option<[String; 2]> {
-    match value.as_array()?.as_slice() {
-        [schema, name] => Some([schema.as_str()?.to_owned(), name.as_str()?.to_owned()]),
-        _ => None,
-    }
-}
-
-/// A text, or the bytes of what is none in UTF-8.
-fn text(bytes: &[u8]) -> Value {
-    std::str::from_utf8(bytes).map_or_else(|_| json!(bytes), |text| json!(text))
-}
-
-fn bytes(value: &Value) -> Option<Vec<u8>> {
-    match value {
-        Value::String(text) => Some(text.clone().into_bytes()),
-        Value::Array(all) => all.iter().map(|byte| byte.as_u64()?.try_into().ok()).collect(),
-        _ => None,
     }
 }

@@ -16,7 +16,7 @@ use crate::worker::Worker;
 
 /// Has all nodes execute the rest. It has stopped again if this does not come to the end.
 pub async fn resume(worker: Rc<Worker>, running: Running) {
-    let record = running.record();
+    let Some(record) = running.record() else { return };
     let id = record.id;
     let shared = &worker.shared;
     let all = async {
@@ -65,9 +65,10 @@ async fn execute(worker: &Worker, record: &Record, step: &Step) -> Result<(), St
     let [schema, table] = &step.node;
     let seen = asking.find(table_statement(schema, table).as_bytes(), read).await?;
     if !step.is_done(fingerprint(seen.as_ref())) {
-        let go = (!step.current.is_empty()).then(|| [b"USE ", &quoted(&step.current)[..]].concat());
+        let go = (!step.current.as_slice().is_empty())
+            .then(|| [b"USE ", &quoted(step.current.as_slice())[..]].concat().into());
         for text in record.settings.iter().chain(&go).chain([&step.text]) {
-            if let Some(error) = error_text(&asking.say(text).await?) {
+            if let Some(error) = error_text(&asking.say(text.as_slice()).await?) {
                 return Err(error);
             }
         }

@@ -91,8 +91,8 @@ async fn is_in_doubt(
     running: &Running,
 ) -> Result<bool, Ending> {
     let code = packet::Err::decode(error, Capabilities::PROTOCOL_41).map_or(0, |error| error.code);
-    let record = running.record();
-    let Some(first) = record.steps.first() else { return Ok(false) };
+    let steps = running.record().map(|record| record.steps).unwrap_or_default();
+    let Some(first) = steps.first() else { return Ok(false) };
     Ok(IN_DOUBT.contains(&code)
         || fingerprint_of(entry, leg, first.hostgroup, &first.node).await? != first.before)
 }
@@ -111,21 +111,21 @@ async fn record_of(
     let mut steps = Vec::with_capacity(branches.len());
     for (branch, node) in branches.iter().zip(table.map_or(&[][..], Table::nodes)) {
         let inner = take_inner(entry, leg, branch.hostgroup);
-        let current = inner.leg.state.caller.schema().to_vec();
+        let current = inner.leg.state.caller.schema().to_vec().into();
         leg.links.put_inner(inner);
         let node = [node.schema.clone(), node.table.clone()];
         let before = fingerprint_of(entry, leg, branch.hostgroup, &node).await?;
-        let text = branch.text.as_deref().unwrap_or(&command.text).to_vec();
+        let text = branch.text.as_deref().unwrap_or(&command.text).to_vec().into();
         let (state, error) = (State::Waiting, String::new());
         steps.push(Step { hostgroup: branch.hostgroup, node, current, text, before, state, error });
     }
     let set = leg.state.settings().filter(|(key, _)| *key != SCHEMA);
     Ok(Record {
         id: 0,
-        user: leg.state.identity.account.user.name.to_vec(),
+        user: leg.state.identity.account.user.name.to_vec().into(),
         collation: leg.state.identity.collation,
-        settings: set.map(|(_, text)| text.to_vec()).collect(),
-        statement: command.text.clone(),
+        settings: set.map(|(_, text)| text.to_vec().into()).collect(),
+        statement: command.text.clone().into(),
         tables,
         steps,
     })
