@@ -18,7 +18,7 @@ use crate::acquire::{Found, note_got};
 use crate::entry::Entry;
 use crate::failures::is_about_schema;
 use crate::idle_state::{Asker, Left};
-use crate::last_id::tell_last_id;
+use crate::last_id::{last_id_behind, tell_last_id};
 use crate::login::log_in_again;
 use crate::login_state::{Behind, Unfit};
 use crate::place::Place;
@@ -130,7 +130,7 @@ fn ready(worker: &Worker, mut backend: Backend, asker: &Asker<'_>) -> Lent {
 }
 
 async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
-    let Entry { pool_key, mut backend, left, .. } = entry;
+    let Entry { pool_key, mut backend, mut left, .. } = entry;
     let capabilities = pool_key.capabilities();
     let (server, hostgroup) = (backend.server().id(), backend.server().hostgroup());
     let link = backend.connection_mut();
@@ -145,15 +145,8 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     }
     let settings = worker.settings();
     let plan = plan(way, link, &left, asker, settings.initial.of(hostgroup));
+    let closings = change_hands(worker, link, &plan);
     let (purposes, commands): (Vec<Purpose>, Vec<InternalQuery>) = plan.into_iter().unzip();
-    if purposes.contains(&Purpose::Reset) {
-        worker.counts.note(Counter::ResetKept);
-    }
-    let closings = if purposes.contains(&Purpose::Reset) {
-        Vec::new()
-    } else {
-        link.statements_mut().change_hands(settings.variables.max_stmts_per_connection)
-    };
     if !closings.is_empty() && link.sock_mut().write_all(&closings).await.is_err() {
         return Lent::Useless;
     }
@@ -173,11 +166,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
                 part(backend);
                 return Lent::Useless;
             }
-            Purpose::LastId => {
-                link.last_id = reply.number();
-                tell_last_id(&left, reply);
-            }
-            Purpose::Reset => link.note_reset(),
+            Purpose::LastId | Purpose::Reset => {}
             Purpose::Packets | Purpose::Question => {
                 let (state, row) = (link.login_state_mut(), reply.only_row().unwrap_or_default());
                 if let Err(unfit) = state.note(*purpose, row, behind, worker.now()) {
@@ -186,9 +175,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
             }
             _ => worker.accepted.note(server, asker.user(), payload),
         }
-        if *purpose == Purpose::Initial && reply.has_key() {
-            link.last_id = None;
-        }
+        link.last_id = last_id_behind(link.last_id, *purpose, reply, &mut left.asking);
         if let Some(status) = reply.outcome.status() {
             link.state_mut().status = status;
         }
@@ -207,7 +194,7 @@ async fn log_in(worker: &Worker, link: &mut Connection, left: &Left, asker: &Ask
     };
     for (purpose, reply) in purposes.iter().zip(&replies) {
         if *purpose == Purpose::LastId {
-            tell_last_id(left, reply);
+            tell_last_id(left.asking.as_ref(), reply);
         } else {
             let (state, row) = (link.login_state_mut(), reply.only_row().unwrap_or_default());
             state.note(*purpose, row, Behind::Login, worker.now()).map_err(|_| Lent::Useless)?;
@@ -271,17 +258,21 @@ fn say_ahead(
     plan: Vec<(Purpose, InternalQuery)>,
 ) {
     let link = backend.connection_mut();
+    let closings = change_hands(worker, link, &plan);
+    link.set_setup(Setup::new(closings, plan, asker.pool_key.capabilities(), left.asking));
+}
+
+/// The connection changes hands with these setup commands: takes note of a reset among them, before
+/// it is answered. Returns packets that close statements, to be sent in front of the commands.
+fn change_hands(worker: &Worker, link: &mut Connection, plan: &[(Purpose, InternalQuery)]) -> Vec<u8> {
     let has = |purpose| plan.iter().any(|(one, _)| *one == purpose);
-    let mut closings = Vec::new();
     if has(Purpose::Reset) {
         worker.counts.note(Counter::ResetKept);
         link.note_reset();
-    } else {
-        let max = worker.settings().variables.max_stmts_per_connection;
-        closings = link.statements_mut().change_hands(max);
-        if has(Purpose::LastId) {
-            link.last_id = None;
-        }
+        return Vec::new();
     }
-    link.set_setup(Setup::new(closings, plan, asker.pool_key.capabilities(), left.asking));
+    if has(Purpose::LastId) {
+        link.last_id = None;
+    }
+    link.statements_mut().change_hands(worker.settings().variables.max_stmts_per_connection)
 }

@@ -18,6 +18,7 @@ use wire::frame::put_message;
 use wire::reply::Event;
 use wire::{Capabilities, StatusFlags};
 
+use crate::last_id::last_id_behind;
 use crate::limits::{INTERNAL_BYTES_MAX, TAKEN_MAX};
 use crate::pipeline::{Expected, Owner, Pipeline};
 use crate::purpose::Purpose;
@@ -36,14 +37,8 @@ pub struct Setup {
     capabilities: Capabilities,
     /// The session that waits for its last key.
     asking: Option<Asking>,
-    /// `LAST_INSERT_ID()` there, once a reply has told it.
-    last_id: Option<u64>,
-    /// Only the server knows `LAST_INSERT_ID()`: a statement of `init_connect` has generated a key.
-    hides_last_id: bool,
     /// The connection's status, as the replies have told it last.
     status: Option<StatusFlags>,
-    /// Whether there are warnings in the replies.
-    warns: bool,
 }
 
 /// A server has refused what it had taken before: the payload of its ERR packet. Nothing if its
@@ -62,17 +57,7 @@ impl Setup {
     ) -> Option<Box<Self>> {
         let is_any = !commands.is_empty();
         is_any.then(|| {
-            Box::new(Self {
-                closings,
-                commands,
-                bytes: Vec::new(),
-                capabilities,
-                asking,
-                last_id: None,
-                hides_last_id: false,
-                status: None,
-                warns: false,
-            })
+            Box::new(Self { closings, commands, bytes: Vec::new(), capabilities, asking, status: None })
         })
     }
 
@@ -95,55 +80,35 @@ impl Setup {
         self.commands.is_empty()
     }
 
-    /// `LAST_INSERT_ID()` there now, as far as is known, if it was `before` when no command had
-    /// been answered.
-    pub(crate) fn last_id(&self, before: Option<u64>) -> Option<u64> {
-        if self.hides_last_id { None } else { self.last_id.or(before) }
-    }
-
     /// The connection's status, if the replies tell it.
     pub(crate) const fn status(&self) -> Option<StatusFlags> {
         self.status
     }
 
-    /// Whether the replies leave warnings there.
-    pub(crate) const fn warns(&self) -> bool {
-        self.warns
-    }
-
-    /// Reads a part of the reply to the command with this purpose.
-    pub(crate) fn read(&mut self, purpose: Purpose, bytes: &[u8], event: Event) -> Result<(), Refused> {
+    /// Reads a part of the reply to the command with this purpose, and puts into `last_id` what its
+    /// end tells of `LAST_INSERT_ID()`. Whether it leaves warnings.
+    pub(crate) fn read(
+        &mut self,
+        purpose: Purpose,
+        bytes: &[u8],
+        event: Event,
+        last_id: &mut Option<u64>,
+    ) -> Result<bool, Refused> {
         self.bytes.extend_from_slice(bytes);
         match event {
-            Event::More if self.bytes.len() <= INTERNAL_BYTES_MAX => Ok(()),
-            Event::Changed => Ok(()),
+            Event::More if self.bytes.len() <= INTERNAL_BYTES_MAX => Ok(false),
+            Event::Changed => Ok(false),
             Event::More | Event::LocalInfile => Err(Refused(Vec::new())),
             Event::Done(outcome) => {
-                let bytes = mem::take(&mut self.bytes);
-                self.answered(purpose, &Reply { outcome, prepared: None, bytes })
-            }
-        }
-    }
-
-    /// The reply to the command with this purpose is complete.
-    fn answered(&mut self, purpose: Purpose, reply: &Reply) -> Result<(), Refused> {
-        if purpose.is_refused(reply.error()) {
-            return Err(Refused(reply.payload().to_vec()));
-        }
-        self.warns |= reply.warns();
-        self.status = reply.outcome.status().or(self.status);
-        match purpose {
-            Purpose::LastId => {
-                self.last_id = reply.number();
-                if let Some((asking, last_id)) = self.asking.take().zip(self.last_id) {
-                    asking.told(last_id);
+                let reply = Reply { outcome, prepared: None, bytes: mem::take(&mut self.bytes) };
+                if purpose.is_refused(reply.error()) {
+                    return Err(Refused(reply.payload().to_vec()));
                 }
+                self.status = outcome.status().or(self.status);
+                *last_id = last_id_behind(*last_id, purpose, &reply, &mut self.asking);
+                Ok(reply.warns())
             }
-            Purpose::Reset => self.last_id = Some(0),
-            Purpose::Initial => self.hides_last_id |= reply.has_key(),
-            _ => {}
         }
-        Ok(())
     }
 }
 
@@ -194,17 +159,17 @@ mod tests {
         *Setup::new(vec![9], commands.collect(), Capabilities::PROTOCOL_41, None).unwrap()
     }
 
-    /// Sends commands with these purposes, and has these replies read.
-    fn answered(purposes: &[Purpose], replies: &[&[u8]]) -> Result<Setup, Refused> {
-        let (mut setup, mut pipeline) = (setup(purposes), Pipeline::default());
+    /// `LAST_INSERT_ID()` behind commands with these purposes that have these replies.
+    fn answered(purposes: &[Purpose], replies: &[&[u8]]) -> Result<Option<u64>, Refused> {
+        let (mut setup, mut pipeline, mut last_id) = (setup(purposes), Pipeline::default(), Some(5));
         setup.take_packets(&mut pipeline).unwrap();
         for reply in replies {
             let Segment { owner, bytes, event } = pipeline.cut(reply).unwrap();
             let Owner::Setup(purpose) = owner else { panic!("{owner:?}") };
-            setup.read(purpose, bytes, event)?;
+            setup.read(purpose, bytes, event, &mut last_id)?;
         }
         assert_eq!(pipeline.owner().is_none(), purposes.len() == replies.len());
-        Ok(setup)
+        Ok(last_id)
     }
 
     #[test]
@@ -220,22 +185,21 @@ mod tests {
 
     #[test]
     fn a_reply_is_read_in_pieces() {
-        let mut setup = setup(&[Purpose::LastId]);
+        let (mut setup, mut last_id) = (setup(&[Purpose::LastId]), None);
         let mut pipeline = Pipeline::default();
         setup.take_packets(&mut pipeline);
         for byte in ROW {
             let segment = pipeline.cut(std::slice::from_ref(byte)).unwrap();
-            setup.read(Purpose::LastId, segment.bytes, segment.event).unwrap();
+            setup.read(Purpose::LastId, segment.bytes, segment.event, &mut last_id).unwrap();
         }
-        assert_eq!(setup.last_id(None), Some(42));
+        assert_eq!(last_id, Some(42));
     }
 
     #[test]
     fn a_key_that_a_first_statement_has_generated_is_hidden() {
         let keyed = b"\x07\x00\x00\x01\x00\x01\x09\x02\x00\x00\x00";
         for (reply, last_id) in [(OK, Some(0)), (&keyed[..], None)] {
-            let setup = answered(&[Purpose::Reset, Purpose::Initial], &[OK, reply]).unwrap();
-            assert_eq!(setup.last_id(Some(5)), last_id);
+            assert_eq!(answered(&[Purpose::Reset, Purpose::Initial], &[OK, reply]), Ok(last_id));
         }
     }
 

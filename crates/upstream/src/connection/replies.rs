@@ -106,11 +106,9 @@ impl Connection {
             }
             let segment = pipeline.cut(rest).map_err(|_| Refused(Vec::new()))?;
             rest = rest.get(segment.bytes.len()..).unwrap_or_default();
-            setup.read(purpose, segment.bytes, segment.event)?;
+            self.own_warnings |= setup.read(purpose, segment.bytes, segment.event, &mut self.last_id)?;
         }
         let status = setup.status();
-        self.own_warnings |= setup.warns();
-        self.last_id = setup.last_id(self.last_id);
         self.known.setup = None;
         Ok((input.len() - rest.len(), status))
     }
