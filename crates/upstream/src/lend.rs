@@ -64,7 +64,7 @@ pub(crate) fn lend_at_once(
         Vec::new()
     } else {
         match Way::of(link, &entry.left, asker, worker.now()) {
-            Way::Login => return Err(entry),
+            Way::Anew(Behind::Login) => return Err(entry),
             way => plan(way, link, &entry.left, asker, settings.initial.of(server.hostgroup())),
         }
     };
@@ -136,7 +136,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     let link = backend.connection_mut();
     link.leave();
     let way = Way::of(link, &left, asker, worker.now());
-    let behind = if matches!(way, Way::Login) { Behind::Login } else { Behind::Reset };
+    let behind = if let Way::Anew(behind) = way { behind } else { Behind::Reset };
     if behind == Behind::Login {
         if let Err(lent) = log_in(worker, link, &left, asker).await {
             return lent;

@@ -38,10 +38,13 @@ pub(crate) const fn question(dialect: Option<Dialect>) -> &'static str {
     }
 }
 
-/// What made a connection anew.
+/// What makes a connection anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Behind {
+    /// `COM_RESET_CONNECTION`.
     Reset,
+    /// `COM_CHANGE_USER` to the same user: the server lets the client in, or tells the limits of
+    /// the account, which a reset does not bring back.
     Login,
 }
 

@@ -20,18 +20,15 @@ use crate::{Connection, InternalQuery};
 pub(crate) enum Way {
     /// All that is set there the session has set as well: these are missing.
     Missing(Vec<Setting>),
-    /// `COM_RESET_CONNECTION`, and all that the session has set.
-    Reset,
-    /// `COM_CHANGE_USER` to the same user, and all that the session has set. The server lets the
-    /// client in, or tells the limits of the account, which a reset does not bring back.
-    Login,
+    /// It is made anew, and all that the session has set is missing.
+    Anew(Behind),
 }
 
 impl Way {
     /// How `link`, on which this is left, becomes one of `asker`.
     pub(crate) fn of(link: &Connection, left: &Left, asker: &Asker<'_>, now: Instant) -> Self {
         if !asker.is_admitted {
-            return Self::Login;
+            return Self::Anew(Behind::Login);
         }
         // What a reset leaves of being in a schema only a reset behind that makes.
         let is_comparable =
@@ -40,7 +37,8 @@ impl Way {
             return Self::Missing(missing);
         }
         let knows_account = || link.login_state().is_some_and(|state| state.knows_account(now));
-        if link.is_mariadb() && !asker.was_reset && !knows_account() { Self::Login } else { Self::Reset }
+        let logs_in = link.is_mariadb() && !asker.was_reset && !knows_account();
+        Self::Anew(if logs_in { Behind::Login } else { Behind::Reset })
     }
 
     /// The schema in which a login leaves the connection: at the first one that of the client's
@@ -70,10 +68,9 @@ pub(crate) fn plan(
 ) -> Vec<(Purpose, InternalQuery)> {
     let capabilities = asker.pool_key.capabilities();
     let ask = |purpose, text: &[u8]| (purpose, (query(capabilities, text), Answer::Result));
-    let behind = match &way {
-        Way::Missing(_) => None,
-        Way::Reset => Some(Behind::Reset),
-        Way::Login => Some(Behind::Login),
+    let (behind, missing) = match way {
+        Way::Missing(missing) => (None, missing),
+        Way::Anew(behind) => (Some(behind), asker.settings.besides_schema().cloned().collect()),
     };
     let logs_in = behind == Some(Behind::Login);
     let schema = asker.caller.schema();
@@ -104,10 +101,6 @@ pub(crate) fn plan(
         // schema.
         plan.push(to_schema(if stays && !logs_in { Purpose::Charset } else { Purpose::Schema }));
     }
-    let missing = match way {
-        Way::Missing(missing) => missing,
-        Way::Reset | Way::Login => asker.settings.besides_schema().cloned().collect(),
-    };
     plan.extend(missing.into_iter().map(|Setting { key, text }| match &*key {
         OPTION => (Purpose::Setting, (text.to_vec(), Answer::Single)),
         TRACK_GTIDS => ask(Purpose::Tracking, said_to(&text, link.is_mariadb())),
