@@ -61,6 +61,8 @@ pub struct Connection {
     pub own_warnings: bool,
     /// What its server gives sessions at their beginning.
     pub defaults: Defaults,
+    /// Replies that its server still owes.
+    pub pipeline: Pipeline,
     /// What it carries for the session that has it.
     state: LinkState,
     /// What is kept of what its server has said.
@@ -77,8 +79,6 @@ struct Known {
     share: Option<Share>,
     /// A random number, by which it ends at another time than others that were opened with it.
     draw: u64,
-    /// Replies that its server still owes.
-    pipeline: Pipeline,
     /// What was read behind a reply: it belongs to the next ones.
     read_ahead: Parked,
     /// Commands in front of the next one, or that were sent and are not all answered.
@@ -328,6 +328,7 @@ impl From<Sock> for Connection {
             last_id: None,
             own_warnings: false,
             defaults: Defaults::default(),
+            pipeline: Pipeline::default(),
             state: LinkState::default(),
             known: Known::default(),
         }

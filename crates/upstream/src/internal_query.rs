@@ -148,7 +148,7 @@ pub async fn ask_in_front(
 /// status that the reply tells; nothing if the connection is of no more use, or the reply is larger
 /// than `DRAINED_BYTES_MAX`.
 pub async fn drain_reply(worker: &Worker, link: &mut Connection) -> Option<StatusFlags> {
-    link.disown();
+    link.pipeline.disown();
     let mut bytes = 0;
     let outcome = poll_fn(|cx| {
         loop {
@@ -160,7 +160,7 @@ pub async fn drain_reply(worker: &Worker, link: &mut Connection) -> Option<Statu
                 return Poll::Ready(None);
             }
             while !input.is_empty() {
-                let Ok(segment) = link.cut(input) else { return Poll::Ready(None) };
+                let Ok(segment) = link.pipeline.cut(input) else { return Poll::Ready(None) };
                 debug_assert_eq!(segment.owner, Owner::Unowned, "another owner's reply");
                 input = input.get(segment.bytes.len()..).unwrap_or_default();
                 match segment.event {
@@ -194,7 +194,7 @@ async fn exchange(
     link.sock_mut().write_all(packets).await.map_err(|_| "the connection is gone")?;
     let mut bytes = Vec::new();
     poll_fn(|cx| {
-        while link.owes_the_proxy() {
+        while link.pipeline.owes_the_proxy() {
             let mut scratch = worker.net.scratch.borrow_mut();
             let n = ready!(link.poll_read(cx, &mut scratch));
             let n = n.ok().filter(|n| *n > 0).ok_or("the server has closed the connection")?;
@@ -218,11 +218,11 @@ fn collect(
     bytes: &mut Vec<u8>,
     replies: &mut Vec<Reply>,
 ) -> Result<(), &'static str> {
-    while link.owes_the_proxy() {
+    while link.pipeline.owes_the_proxy() {
         if input.is_empty() {
             return Ok(());
         }
-        let segment = link.cut(input).map_err(|_| "its answer makes no sense")?;
+        let segment = link.pipeline.cut(input).map_err(|_| "its answer makes no sense")?;
         debug_assert_eq!(segment.owner, Owner::Internal, "another owner's reply");
         if bytes.len() + segment.bytes.len() > INTERNAL_BYTES_MAX {
             return Err("its answer is too large");
@@ -233,7 +233,7 @@ fn collect(
             Event::More | Event::Changed => {}
             Event::LocalInfile => return Err("it asks for a file"),
             Event::Done(outcome) => {
-                let prepared = link.last_reply().and_then(ReplyScanner::prepared);
+                let prepared = link.pipeline.last_reply().and_then(ReplyScanner::prepared);
                 let bytes = std::mem::take(bytes);
                 replies.push(Reply { outcome, prepared, bytes });
             }

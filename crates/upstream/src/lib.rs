@@ -91,7 +91,7 @@ pub use kept::Kept;
 pub use lend::take_at_once;
 pub use login_state::LOST_AT_MARIADB;
 pub use open::{open, open_in};
-pub use pipeline::{Crossed, Expected, Owner, Progress, Segment};
+pub use pipeline::{Crossed, Expected, Owner, Pipeline, Progress, Segment};
 pub use place::{InLine, Place, take};
 pub use pool_key::{PoolKey, query};
 pub use purpose::{Ahead, DOES_NOT_HAVE_IT, Purpose};

@@ -17,7 +17,7 @@ const KEPT: usize = 8;
 /// Replies that a connection still owes, oldest first. A command at a time needs no memory besides
 /// the front entry.
 #[derive(Debug, Default)]
-pub(crate) struct Pipeline {
+pub struct Pipeline {
     /// The reply that is being read, or was read last.
     front: Option<Reading>,
     /// The replies behind it.
@@ -136,7 +136,7 @@ impl Pipeline {
     }
 
     /// The reply to the last command begins with this sequence id: the command had several packets.
-    pub(crate) fn start_at(&mut self, seq: u8) {
+    pub fn start_at(&mut self, seq: u8) {
         if let Some(last) = self.rest.back_mut() {
             last.seq = seq;
         } else if let Some(front) = self.front.as_mut().filter(|front| !front.scanner.started()) {
@@ -154,7 +154,7 @@ impl Pipeline {
 
     /// The session to which the connection was handed over goes on with reading. Whether its
     /// command was sent.
-    pub(crate) fn promote(&mut self) -> bool {
+    pub fn promote(&mut self) -> bool {
         let is_sent = matches!(self.owner(), Some(Owner::Sent { .. }));
         if is_sent {
             self.set_owner(Owner::Client);
@@ -223,7 +223,8 @@ impl Pipeline {
 
     /// The bytes of `input` up to the next event of the front reply. A reply that is over leaves
     /// the queue.
-    pub(crate) fn cut<'i>(&mut self, input: &'i [u8]) -> Result<Segment<'i>, Crossed> {
+    #[inline]
+    pub fn cut<'i>(&mut self, input: &'i [u8]) -> Result<Segment<'i>, Crossed> {
         let Some(front) = self.begin() else { return Err(Crossed::Unasked(input.len())) };
         let scan = front.scanner.scan(input)?;
         front.is_over = matches!(scan.event, Event::Done(_));
@@ -236,17 +237,17 @@ impl Pipeline {
     }
 
     /// The reply that was read last, or is being read.
-    pub(crate) fn last(&self) -> Option<&ReplyScanner> {
+    pub fn last_reply(&self) -> Option<&ReplyScanner> {
         self.front.as_ref().map(|front| &front.scanner)
     }
 
     /// The reply that is read next.
-    pub(crate) fn next(&mut self) -> Option<&mut ReplyScanner> {
+    pub fn next_reply(&mut self) -> Option<&mut ReplyScanner> {
         self.begin().map(|front| &mut front.scanner)
     }
 
     /// How far the reply that the client gets next has come.
-    pub(crate) fn progress(&self) -> Progress {
+    pub fn progress(&self) -> Progress {
         if let Some(Reading { scanner, owner: Owner::Client, is_over: false }) = &self.front {
             return Progress {
                 is_begun: scanner.started(),

@@ -187,7 +187,7 @@ pub fn break_off(entry: &BookEntry, state: &SessionState, links: &mut Links) -> 
     let Some(backend) = &links.in_use else { return Ok(()) };
     // What runs at a server that has only left its hostgroup may end.
     let Some(off) = backend.server().off().filter(|off| off.breaks_off()) else { return Ok(()) };
-    let reply = backend.connection().progress();
+    let reply = backend.connection().pipeline.progress();
     if !reply.is_begun {
         return Err(Ending::ServerLost(Gone::Off(off)));
     }

@@ -65,7 +65,7 @@ impl Cx<'_> {
     async fn relay_answer(&mut self, seq: u8) -> Result<(), Ending> {
         self.leg.state.begin_answer();
         if let Some(backend) = self.leg.links.in_use.as_mut().filter(|_| seq != 1) {
-            backend.connection_mut().start_at(seq);
+            backend.connection_mut().pipeline.start_at(seq);
         }
         let outcome = loop {
             let asks_for_file = match poll_fn(|cx| self.poll_answer(cx)).await {
@@ -142,7 +142,7 @@ impl Cx<'_> {
             let read = scratch.get(..n).unwrap_or_default();
             let read = match withhold {
                 None => Some(Cow::Borrowed(read)),
-                Some(withhold) => withhold.gather(link.next_reply(), read),
+                Some(withhold) => withhold.gather(link.pipeline.next_reply(), read),
             };
             let Some(read) = read else { continue };
             let mut at = At {
@@ -178,7 +178,7 @@ fn broken_off_by(entry: &BookEntry, leg: &Leg, wrong: Wrong) -> Ending {
 /// The backend is gone in the middle of its answer, or what it says is not the protocol.
 fn lost(entry: &BookEntry, leg: &Leg, error: Option<std::io::Error>) -> Ending {
     let Some(backend) = &leg.links.in_use else { return no_connection() };
-    let reply = backend.connection().progress();
+    let reply = backend.connection().pipeline.progress();
     let is_garbled = error.is_some_and(|error| garbled(&error).is_some());
     if !is_garbled && !reply.is_begun && entry.control.signal() != Signal::Kill {
         let gone = if leg.flight.refusal.is_some() { Gone::Refused } else { Gone::Closed };

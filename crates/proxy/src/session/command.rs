@@ -153,7 +153,8 @@ impl Cx<'_> {
         let paused = self.leg.flight.as_mut().and_then(|flight| flight.paused.take());
         let (limits, patch) = (decided.limits(), decided.patch.take());
         let link = self.leg.links.connection_mut();
-        let (was_sent, setup) = link.map_or((false, None), |link| (link.promote(), link.take_setup()));
+        let (was_sent, setup) =
+            link.map_or((false, None), |link| (link.pipeline.promote(), link.take_setup()));
         // The first one that is answered is the one that runs.
         let mut runs = None;
         let mut upload = loop {

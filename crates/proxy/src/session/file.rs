@@ -41,7 +41,7 @@ pub(super) async fn relay_file(
 ) -> Result<(), Ending> {
     flush_client(entry, io, state, links).await?;
     let backend = in_use(links.in_use.as_ref())?;
-    let seq = backend.connection().progress().next_seq;
+    let seq = backend.connection().pipeline.progress().next_seq;
     let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
     // While the client sends it has as much time as an idle one.
     entry.set_slow();
@@ -51,7 +51,9 @@ pub(super) async fn relay_file(
     if let Some(server) = file.lost {
         return Err(told(entry, state, &ClientError::server_lost(&server), seq));
     }
-    if let Some(reply) = links.in_use.as_mut().and_then(|backend| backend.connection_mut().next_reply()) {
+    if let Some(reply) =
+        links.in_use.as_mut().and_then(|backend| backend.connection_mut().pipeline.next_reply())
+    {
         reply.file_sent(seq);
     }
     Ok(())

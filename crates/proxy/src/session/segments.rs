@@ -95,7 +95,7 @@ impl At<'_> {
             return Ok(None);
         }
         // Where the client is, before it gets anything of this.
-        let before = self.backend.connection().progress();
+        let before = self.backend.connection().pipeline.progress();
         let part = self.listen(entry, before, input).map_err(|error| Wrong::Nonsense(error, before))?;
         if let Some(rate) = entry.worker.rate_to_client() {
             io.throttle.get_or_insert_default().note(Instant::now(), part.bytes.len(), rate);
@@ -181,7 +181,7 @@ impl At<'_> {
     #[inline]
     fn without_trackers<'a>(&mut self, part: &Part<'a>) -> Cow<'a, [u8]> {
         let Some(gtids) = &mut self.state.gtids else { return part.bytes.into() };
-        let cut = self.backend.connection().last_reply().filter(|_| part.event == Event::More);
+        let cut = self.backend.connection().pipeline.last_reply().filter(|_| part.event == Event::More);
         let cut = cut.map_or(0, ReplyScanner::cut_len);
         gtids.trackers.pass(part.bytes, cut).map_or(part.bytes.into(), Cow::from)
     }
@@ -209,7 +209,7 @@ impl At<'_> {
     #[cold]
     fn with_transaction<'a>(&mut self, told: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
         // Where something was taken out, the length of the last packet is not known any more.
-        let len = self.backend.connection().last_reply().and_then(ReplyScanner::last_len);
+        let len = self.backend.connection().pipeline.last_reply().and_then(ReplyScanner::last_len);
         let len = len.filter(|_| matches!(told, Cow::Borrowed(_)));
         let caps = self.state.identity.capabilities;
         let with = len
@@ -279,7 +279,7 @@ impl At<'_> {
         let (mut read, mut is_alone, mut untold) = (0, true, None);
         let event = loop {
             let rest = input.get(read..).unwrap_or_default();
-            let segment = self.backend.connection_mut().cut(rest)?;
+            let segment = self.backend.connection_mut().pipeline.cut(rest)?;
             let Segment { owner, bytes: scanned, event } = segment;
             debug_assert_eq!(owner, Owner::Client, "another owner's reply");
             read += scanned.len();
@@ -377,7 +377,7 @@ impl At<'_> {
         if entry.control.running.kind() == Some(Kind::StmtPrepare)
             && let Some(registry) = &mut self.state.prepared
         {
-            let prepared = self.backend.connection().last_reply().and_then(ReplyScanner::prepared);
+            let prepared = self.backend.connection().pipeline.last_reply().and_then(ReplyScanner::prepared);
             if let Some(prepared) = &prepared {
                 entry.control.running.set_statement(prepared.id);
             }
@@ -398,7 +398,7 @@ impl At<'_> {
         if running.kind() != Some(Kind::StmtExecute) {
             return;
         }
-        let columns = self.backend.connection().last_reply().and_then(ReplyScanner::columns);
+        let columns = self.backend.connection().pipeline.last_reply().and_then(ReplyScanner::columns);
         let is_kept = self.state.identity.keeps_definitions()
             && (columns.is_some() || self.flight.taps.keeps_definitions());
         let told = if is_kept { registry.take_told() } else { None };
@@ -433,7 +433,7 @@ impl At<'_> {
             Event::More | Event::LocalInfile => false,
         };
         let link = self.backend.connection();
-        let len = link.last_reply().and_then(ReplyScanner::last_len).filter(|_| is_told);
+        let len = link.pipeline.last_reply().and_then(ReplyScanner::last_len).filter(|_| is_told);
         let may_hide = |outcome: Outcome| {
             let effects = self.state.last.ran.sent.effects;
             !link.is_mariadb() && untold::may_hide(effects, outcome, self.state.identity.capabilities)

@@ -10,7 +10,7 @@ use wire::{Capabilities, StatusFlags};
 
 use super::{Connection, Known};
 use crate::batch::{Batch, Next};
-use crate::pipeline::{Crossed, Expected, Owner, Progress, Segment};
+use crate::pipeline::{Expected, Owner};
 use crate::setup::{Refused, Setup};
 use crate::statements::Wanted;
 
@@ -18,17 +18,12 @@ impl Connection {
     /// The server owes this reply to a command that is about to be sent.
     pub fn expect(&mut self, expected: Expected, capabilities: Capabilities) {
         debug_assert!(self.may_add(), "one count of frames goes through commands and replies");
-        self.known.pipeline.expect(expected, capabilities);
+        self.pipeline.expect(expected, capabilities);
     }
 
     /// Whether the server owes a reply.
     pub(crate) fn owes(&self) -> bool {
-        self.known.pipeline.owner().is_some()
-    }
-
-    /// Whether the next reply is one to a command of the proxy's own.
-    pub(crate) fn owes_the_proxy(&self) -> bool {
-        self.known.pipeline.owes_the_proxy()
+        self.pipeline.owner().is_some()
     }
 
     /// Whether a command may be sent behind one that was not answered: not over the compressed
@@ -42,36 +37,10 @@ impl Connection {
         self.may_pipeline() || !self.owes()
     }
 
-    /// The start of `input` that belongs to one reply. See `Pipeline::cut`.
-    #[inline]
-    pub fn cut<'i>(&mut self, input: &'i [u8]) -> Result<Segment<'i>, Crossed> {
-        self.known.pipeline.cut(input)
-    }
-
-    /// The reply that was read last, or is being read.
-    pub fn last_reply(&self) -> Option<&ReplyScanner> {
-        self.known.pipeline.last()
-    }
-
-    /// The reply that is read next.
-    pub fn next_reply(&mut self) -> Option<&mut ReplyScanner> {
-        self.known.pipeline.next()
-    }
-
-    /// The reply to the last command begins with this sequence id.
-    pub fn start_at(&mut self, seq: u8) {
-        self.known.pipeline.start_at(seq);
-    }
-
-    /// How far the reply that the client gets next has come.
-    pub fn progress(&self) -> Progress {
-        self.known.pipeline.progress()
-    }
-
     /// Whether something in front of the last packet of the reply that was read last has told of
     /// warnings.
     pub fn warned(&self) -> bool {
-        self.last_reply().is_some_and(ReplyScanner::warned)
+        self.pipeline.last_reply().is_some_and(ReplyScanner::warned)
     }
 
     /// Sends this in front of the next command.
@@ -86,25 +55,22 @@ impl Connection {
 
     /// The packets to be sent in front of the next command. Their replies are owed from now on.
     pub fn take_setup(&mut self) -> Option<Vec<u8>> {
-        let Known { setup, pipeline, .. } = &mut self.known;
-        setup.as_mut()?.take_packets(pipeline)
+        self.known.setup.as_mut()?.take_packets(&mut self.pipeline)
     }
 
     /// Reads the replies to setup commands that `input` begins with, and returns how many bytes
     /// they are. At the end of the last one also the connection's status, if they have told it.
     pub fn read_setup(&mut self, input: &[u8]) -> Result<(usize, Option<StatusFlags>), Refused> {
-        let Known { setup: Some(setup), pipeline, .. } = &mut self.known else {
-            return Ok((0, None));
-        };
+        let Some(setup) = &mut self.known.setup else { return Ok((0, None)) };
         if !setup.is_sent() {
             return Ok((0, None));
         }
         let mut rest = input;
-        while let Some(Owner::Setup(purpose)) = pipeline.owner() {
+        while let Some(Owner::Setup(purpose)) = self.pipeline.owner() {
             if rest.is_empty() {
                 return Ok((input.len(), None));
             }
-            let segment = pipeline.cut(rest).map_err(|_| Refused(Vec::new()))?;
+            let segment = self.pipeline.cut(rest).map_err(|_| Refused(Vec::new()))?;
             rest = rest.get(segment.bytes.len()..).unwrap_or_default();
             self.own_warnings |= setup.read(purpose, segment.bytes, segment.event, &mut self.last_id)?;
         }
@@ -127,22 +93,21 @@ impl Connection {
     /// `command` with those of the batch, to be sent in its place; nothing if there is no batch.
     pub fn send_batch(&mut self, command: &[u8], capabilities: Capabilities) -> Option<Vec<u8>> {
         let remembers_types = !self.is_mariadb();
-        let Known { batch, statements, pipeline, .. } = &mut self.known;
+        let Known { batch, statements, .. } = &mut self.known;
         let (packets, replies) = batch.as_mut()?.send(command, statements, remembers_types)?;
-        replies.for_each(|expected| pipeline.expect(expected, capabilities));
+        replies.for_each(|expected| self.pipeline.expect(expected, capabilities));
         Some(packets)
     }
 
     /// Whether other sessions have sent commands over it already, behind that of the session that
     /// has it.
     pub fn is_promised(&self) -> bool {
-        self.known.pipeline.has_members()
+        self.pipeline.has_members()
     }
 
     /// The session that gets it next.
     pub(crate) fn next_member(&mut self) -> Next {
-        let Known { batch, pipeline, .. } = &mut self.known;
-        let next = batch.as_mut().map_or(Next::End, |batch| batch.next(pipeline));
+        let next = self.known.batch.as_mut().map_or(Next::End, |batch| batch.next(&mut self.pipeline));
         if matches!(next, Next::End) {
             self.known.batch = None;
         }
@@ -151,26 +116,15 @@ impl Connection {
 
     /// Whether the command of the session that has just got it, or gets it next, was sent.
     pub fn is_awaited(&self) -> bool {
-        matches!(self.known.pipeline.owner(), Some(Owner::Sent { .. } | Owner::Unowned))
-    }
-
-    /// The session to which it was handed over goes on with reading. Whether its command was sent.
-    pub fn promote(&mut self) -> bool {
-        self.known.pipeline.promote()
-    }
-
-    /// No session wants the reply to the command that was sent.
-    pub(crate) fn disown(&mut self) {
-        self.known.pipeline.disown();
+        matches!(self.pipeline.owner(), Some(Owner::Sent { .. } | Owner::Unowned))
     }
 
     /// Gives a statement that another session has left to the one that has the connection, if it is
     /// what that looks for. Where its execution was sent already, that is the statement in it.
     pub fn take_statement(&mut self, wanted: &Wanted<'_>) -> Option<Prepared> {
-        let Known { pipeline, statements, .. } = &mut self.known;
-        match pipeline.owner() {
-            Some(Owner::Sent { statement }) => statements.take_as(statement?, wanted),
-            _ => statements.take(wanted),
+        match self.pipeline.owner() {
+            Some(Owner::Sent { statement }) => self.statements_mut().take_as(statement?, wanted),
+            _ => self.statements_mut().take(wanted),
         }
     }
 
@@ -191,7 +145,7 @@ impl Connection {
 
     /// C02: whether another session may get it. See `Pipeline::is_free`.
     pub fn is_free(&self) -> bool {
-        self.known.pipeline.is_free() && self.known.setup.is_none()
+        self.pipeline.is_free() && self.known.setup.is_none()
     }
 
     /// Whether no reply is owed, and nothing was read ahead.
@@ -201,7 +155,7 @@ impl Connection {
 
     /// Checks what holds when no byte is being read, in debug builds.
     pub fn check_invariants(&self) {
-        self.known.pipeline.check_invariants(self.known.read_ahead.rest().len());
+        self.pipeline.check_invariants(self.known.read_ahead.rest().len());
     }
 
     /// See `Sock::poll_read`. What was read ahead comes first.
