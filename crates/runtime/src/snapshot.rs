@@ -5,7 +5,6 @@
 //! [`Shared`](crate::shared::Shared) for it. What a session has taken from it (its user, its
 //! server) it keeps when the configuration changes.
 
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use crate::limited::RuleLimits;
 use crate::logs::LogSettings;
 use crate::routing::routes::Routes;
 use crate::state::gtids::Tracking;
-use upstream::Configuration;
+use upstream::{Configuration, Local};
 
 /// One configuration.
 #[derive(Debug)]
@@ -65,18 +64,8 @@ impl CausalSettings {
     }
 }
 
-/// One worker's reference. Sessions count references to it, not to the snapshot, whose count all
-/// workers share.
-#[derive(Debug)]
-pub struct Settings(pub Arc<Snapshot>);
-
-impl Deref for Settings {
-    type Target = Snapshot;
-
-    fn deref(&self) -> &Snapshot {
-        &self.0
-    }
-}
+/// One worker's reference.
+pub type Settings = Local<Snapshot>;
 
 impl Snapshot {
     /// What `config` means; `before` is what it meant until now. Users keep what was learned about

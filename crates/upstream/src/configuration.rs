@@ -29,15 +29,15 @@ pub struct Configuration {
     config: Arc<Config>,
 }
 
-/// One worker's reference. Sessions count references to it, not to the configuration, whose count
+/// One worker's reference. Sessions count references to it, not to what it refers to, whose count
 /// all workers share.
 #[derive(Debug)]
-pub struct Local(pub(crate) Arc<Configuration>);
+pub struct Local<T>(pub Arc<T>);
 
-impl Deref for Local {
-    type Target = Configuration;
+impl<T> Deref for Local<T> {
+    type Target = T;
 
-    fn deref(&self) -> &Configuration {
+    fn deref(&self) -> &T {
         &self.0
     }
 }

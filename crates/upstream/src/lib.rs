@@ -77,7 +77,7 @@ use batch_history::BatchHistory;
 pub use batch_history::Run;
 pub use calls::{Avoid, Doubts, Holders, Siblings};
 pub use choosing::{candidates, hostgroups, limit, readiness};
-pub use configuration::Configuration;
+pub use configuration::{Configuration, Local};
 pub use connect::{Dialer, OpenError, is_ours};
 pub use connection::Connection;
 use copies::Copies;

@@ -26,7 +26,7 @@ use crate::{AcceptedSettings, BatchHistory, Copies, Dialer, Kept, Target, Warmth
 pub struct Worker {
     /// What all threads share.
     pub shared: Arc<Shared>,
-    settings: RefCell<Rc<Local>>,
+    settings: RefCell<Rc<Local<Configuration>>>,
     /// How often they have been others, and once more.
     version: Cell<u64>,
     /// What its sockets share.
@@ -98,7 +98,7 @@ impl Worker {
     }
 
     /// The configuration that holds now. It stays what it is for who has got it.
-    pub fn settings(&self) -> Rc<Local> {
+    pub fn settings(&self) -> Rc<Local<Configuration>> {
         Rc::clone(&self.settings.borrow())
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::Worker;
 use crate::routing::Routing;
 use crate::snapshot::{Settings, Snapshot};
+use upstream::Local;
 
 impl Worker {
     /// The configuration that holds now. It stays what it is for who has got it.
@@ -24,7 +25,7 @@ impl Worker {
         });
         self.routing.borrow_mut().follow(&snapshot.routes);
         let servers = Arc::clone(&snapshot.upstream);
-        self.settings.replace(Rc::new(Settings(snapshot)));
+        self.settings.replace(Rc::new(Local(snapshot)));
         self.interned.clear();
         self.cached.clear();
         self.shards.clear();

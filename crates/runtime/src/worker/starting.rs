@@ -25,13 +25,12 @@ use crate::random::Dice;
 use crate::relations::Relations;
 use crate::routing::Routing;
 use crate::shared::Shared;
-use crate::snapshot::Settings;
 use crate::texts::Texts;
 use front::Arrival;
 use observe::running::Shown;
-use upstream::Dialer;
 use upstream::descriptors::Purpose;
 use upstream::ledger::Ledger;
+use upstream::{Dialer, Local};
 
 /// Starts a worker thread; it ends when all senders of its inbox are gone or it has drained.
 /// `serving` makes, on that thread, what makes the tasks of its clients.
@@ -87,7 +86,7 @@ impl Worker {
             let upstream = Rc::new(upstream);
             Self {
                 routing: RefCell::new(Routing::new(&snapshot.routes)),
-                settings: RefCell::new(Rc::new(Settings(snapshot))),
+                settings: RefCell::new(Rc::new(Local(snapshot))),
                 front: front::Worker::new(Arc::clone(&shared.front), Rc::clone(&upstream)),
                 shared,
                 net: Rc::clone(&upstream.net),
