@@ -11,7 +11,7 @@ use crate::state::SessionState;
 /// Finds out whose statements are counted, unless that is known.
 pub(crate) fn know_who(worker: &Worker, state: &mut SessionState) {
     let digests = &worker.counts.digests;
-    let by_client = digests.is_by_client();
+    let by_client = digests.by_client.get();
     if state.who.as_ref().is_none_or(|who| who.is_by_client() != by_client) {
         state.who = Some(state.find_who(digests, by_client));
     }

@@ -1,8 +1,8 @@
 //! Statistics per digest: how often, how long, how much; by user, schema, hostgroup and, if that is
 //! asked for, client.
 //!
-//! A statement costs two looks into the worker's own table: [`Digests::enter`] when it is sent,
-//! [`Digests::note`] when it is answered. A reader gets the table in slices, between which the
+//! A statement costs two looks into the worker's own table: [`Table::enter`] when it is sent,
+//! [`Table::note`] when it is answered. A reader gets the table in slices, between which the
 //! worker serves its clients.
 //!
 //! - `table`: the entries, and which of them go when there are too many;
@@ -30,10 +30,11 @@ use self::who::Everybody;
 /// The statistics of one worker.
 #[derive(Debug)]
 pub struct Digests {
-    table: RefCell<Table>,
+    /// What is counted.
+    pub table: RefCell<Table>,
     everybody: RefCell<Everybody>,
     /// Whether clients are told apart by their addresses.
-    by_client: Cell<bool>,
+    pub by_client: Cell<bool>,
 }
 
 impl Digests {
@@ -53,44 +54,9 @@ impl Digests {
         self.by_client.set(by_client);
     }
 
-    /// Whether clients are told apart by their addresses.
-    pub fn is_by_client(&self) -> bool {
-        self.by_client.get()
-    }
-
     /// The [`Who`] with these names.
     pub fn who(&self, names: Names) -> Arc<Who> {
         self.everybody.borrow_mut().who(names)
-    }
-
-    /// `who` has sent a statement with this digest to a server of `hostgroup`: where its execution
-    /// is to be noted. The digest's text is asked for if it is a new one. `None` if there is no
-    /// memory for it.
-    pub fn enter(
-        &self,
-        who: &Arc<Who>,
-        hostgroup: u32,
-        digest: u64,
-        text: impl FnOnce() -> Arc<[u8]>,
-    ) -> Option<Place> {
-        self.table.borrow_mut().enter(who, hostgroup, digest, text)
-    }
-
-    /// The text of a digest, if there is an entry with it: so that it is kept once only.
-    pub fn text(&self, digest: u64) -> Option<Arc<[u8]>> {
-        self.table.borrow().text(digest)
-    }
-
-    /// The statement is over, at `now_s` in seconds of Unix time. One whose digest was pushed out
-    /// meanwhile is not counted.
-    pub fn note(&self, place: Place, done: &Done, now_s: u64) {
-        self.table.borrow_mut().note(place, done, now_s);
-    }
-
-    /// A part of the table: the entries with the `n` numbers from `from` on, and the number that is
-    /// next, if there are more. With `times` their buckets come along.
-    pub fn slice(&self, from: u32, n: u32, times: bool) -> (Vec<Copied>, Option<u32>) {
-        self.table.borrow().slice(from, n, times)
     }
 
     /// Takes the table away, whatever its size. `running` gets a function that gives the place in
@@ -116,11 +82,6 @@ impl Digests {
         if table.has_only_free_places() {
             *table = table.successor();
         }
-    }
-
-    /// How large it is.
-    pub fn size(&self) -> Size {
-        self.table.borrow().size()
     }
 }
 

@@ -82,7 +82,7 @@ pub fn note_time(worker: &Worker, control: &Control, ended: Ended) -> Option<Mea
     };
     if let Some(place) = measured.place {
         let done = done(took, measured.bytes, control.running.answered(), ended);
-        worker.counts.digests.note(place, &done, worker.unix_s());
+        worker.counts.digests.table.borrow_mut().note(place, &done, worker.unix_s());
         let by_server = outcome.is_some().then_some(took);
         let now = (&*worker.shared.cache, worker.uptime_ms());
         worker.followed.end(now, control.id(), control.running.answered(), by_server);

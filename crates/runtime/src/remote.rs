@@ -139,7 +139,9 @@ impl Remote {
         let mut sums = digests::report::Sums::default();
         let mut from = 0_u32;
         loop {
-            let parts = self.ask(move |worker| worker.counts.digests.slice(from, DIGESTS_PER_TURN, latency));
+            let parts = self.ask(move |worker| {
+                worker.counts.digests.table.borrow().slice(from, DIGESTS_PER_TURN, latency)
+            });
             let more = parts.iter().any(|(_, next)| next.is_some());
             for (part, _) in parts {
                 sums.add(part);

@@ -70,7 +70,7 @@ fn span(
 /// The text of the statement's digest; empty if it has none.
 fn digest(worker: &Worker, control: &Control, over: &Over) -> String {
     let Some(digest) = over.measured.digest else { return String::new() };
-    let known = worker.counts.digests.text(digest);
+    let known = worker.counts.digests.table.borrow().text(digest);
     let text = known.unwrap_or_else(|| {
         control.running.read_text(|text| worker.routing.borrow_mut().shown_of(digest, text).into())
     });

@@ -161,7 +161,7 @@ pub fn preparing(
     }
     let shown = |digest| {
         let new = || digest_text(&entry.worker, digest, text, decided);
-        entry.worker.counts.digests.text(digest).unwrap_or_else(new)
+        entry.worker.counts.digests.table.borrow().text(digest).unwrap_or_else(new)
     };
     let digest_text = digest.map(shown).unwrap_or_default();
     let (modes, meaning) = state.meaning_at(links.at(decided.hostgroup())).unzip();

@@ -70,7 +70,7 @@ pub(crate) fn place(
             worker.followed.begin(&worker.shared.cache, entry.control.id(), &state.caller, digest, text);
             let who = state.who.as_ref()?;
             let text = || digest_text(&entry.worker, digest, text, decided);
-            entry.worker.counts.digests.enter(who, hostgroup, digest, text)
+            entry.worker.counts.digests.table.borrow_mut().enter(who, hostgroup, digest, text)
         }
         Kind::StmtExecute | Kind::StmtBulkExecute => {
             // It may have been prepared before digests were switched off.
@@ -83,7 +83,7 @@ pub(crate) fn place(
                 return None;
             }
             let text = || Arc::clone(&what.digest_text);
-            entry.worker.counts.digests.enter(who, hostgroup, what.digest?, text)
+            entry.worker.counts.digests.table.borrow_mut().enter(who, hostgroup, what.digest?, text)
         }
         _ => None,
     }
@@ -108,7 +108,7 @@ pub fn place_of_hit(
         Some(prepared) => Arc::clone(&prepared.what.digest_text),
         None => digest_text(&entry.worker, digest, command.text(), decided),
     };
-    entry.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
+    entry.worker.counts.digests.table.borrow_mut().enter(who, NO_HOSTGROUP, digest, text)
 }
 
 /// Takes note of what a reply to an internal query tells.
@@ -234,7 +234,7 @@ pub(crate) fn place_here(
     let who = state.who.as_ref()?;
     let text = io.command(state.identity.capabilities).map_or(&[][..], |command| command.text());
     let text = || worker.routing.borrow_mut().shown_of(digest, text).into();
-    worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
+    worker.counts.digests.table.borrow_mut().enter(who, NO_HOSTGROUP, digest, text)
 }
 
 /// Counts a command that the backend gets. Of a long one the beginning is there. One that was

@@ -119,7 +119,7 @@ impl Report {
             servers: counts.backends(),
             busy,
             transactions,
-            digests: counts.digests.size(),
+            digests: counts.digests.table.borrow().size(),
             cache: counts.cache.borrow().totals(),
             copies: [0; 2],
             given_up: 0,

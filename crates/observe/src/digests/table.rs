@@ -174,13 +174,14 @@ impl Table {
     }
 
     /// How large it is.
-    pub(super) fn size(&self) -> Size {
+    pub fn size(&self) -> Size {
         Size { bytes: self.bytes as u64, entries: self.len as u64, evicted: self.evicted }
     }
 
-    /// The place of a digest; the text is asked for if it is a new one. `None` if there is no room
-    /// for it.
-    pub(super) fn enter(
+    /// `who` has sent a statement with this digest to a server of `hostgroup`: where its execution
+    /// is to be noted. The digest's text is asked for if it is a new one. `None` if there is no
+    /// memory for it.
+    pub fn enter(
         &mut self,
         who: &Arc<Who>,
         hostgroup: u32,
@@ -202,8 +203,9 @@ impl Table {
         self.add(who, key, hash, &text())
     }
 
-    /// Counts an execution; false if the place is of no more use.
-    pub(super) fn note(&mut self, place: Place, done: &Done, now_s: u64) -> bool {
+    /// The statement is over, at `now_s` in seconds of Unix time. False if its digest was pushed
+    /// out meanwhile: it is not counted.
+    pub fn note(&mut self, place: Place, done: &Done, now_s: u64) -> bool {
         let Some(entry) = entry_mut(&mut self.blocks, place.slot).filter(|entry| entry.stamp == place.stamp)
         else {
             return false;
@@ -277,8 +279,8 @@ impl Table {
         self.texts.insert(Text { hash, entries: 1, digest, bytes: Arc::clone(text) });
     }
 
-    /// The text of a digest, if there is an entry with it.
-    pub(super) fn text(&self, digest: u64) -> Option<Arc<[u8]>> {
+    /// The text of a digest, if there is an entry with it: so that it is kept once only.
+    pub fn text(&self, digest: u64) -> Option<Arc<[u8]>> {
         let held = self.texts.get(fold(digest ^ self.seed), |held| held.digest == digest);
         held.map(|held| Arc::clone(&held.bytes))
     }
@@ -344,9 +346,9 @@ impl Table {
         }
     }
 
-    /// The entries with the numbers from `from` on, as many as there are among `n`, and the number
-    /// that is next, if there are more.
-    pub(super) fn slice(&self, from: u32, n: u32, times: bool) -> (Vec<Copied>, Option<u32>) {
+    /// The entries with the `n` numbers from `from` on, and the number that is next, if there are
+    /// more. With `times` their buckets come along.
+    pub fn slice(&self, from: u32, n: u32, times: bool) -> (Vec<Copied>, Option<u32>) {
         let to = from.saturating_add(n);
         let entries = (from..to).filter_map(|slot| entry(&self.blocks, slot));
         // What runs for the first time has nothing to show.

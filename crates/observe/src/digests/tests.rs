@@ -43,9 +43,9 @@ fn text(n: u64) -> Vec<u8> {
 /// Counts one execution from begin to end; whether there was room for it.
 fn try_run(digests: &Digests, who: &Arc<Who>, hostgroup: u32, n: u64, us: u64, now_s: u64) -> bool {
     let text = text(n);
-    let place = digests.enter(who, hostgroup, hash(n), || text.into());
+    let place = digests.table.borrow_mut().enter(who, hostgroup, hash(n), || text.into());
     if let Some(place) = place {
-        digests.note(place, &done(us), now_s);
+        digests.table.borrow_mut().note(place, &done(us), now_s);
     }
     place.is_some()
 }
@@ -59,7 +59,7 @@ fn run(digests: &Digests, who: &Arc<Who>, hostgroup: u32, n: u64, us: u64, now_s
 fn read(digests: &Digests, n: u32) -> Vec<DigestStats> {
     let (mut sums, mut next) = (Sums::default(), Some(0));
     while let Some(from) = next {
-        let (part, behind) = digests.slice(from, n, true);
+        let (part, behind) = digests.table.borrow().slice(from, n, true);
         sums.add(part);
         next = behind;
     }
@@ -103,9 +103,9 @@ fn c29_memory_stays_within_the_budget_and_what_is_used_stays() {
         run(&digests, &who, 0, 1_000 + n, n, n);
         // Ten digests that are used all the time.
         run(&digests, &who, 0, n % 10, 100, n);
-        assert!(digests.size().bytes <= BUDGET as u64);
+        assert!(digests.table.borrow().size().bytes <= BUDGET as u64);
     }
-    let size = digests.size();
+    let size = digests.table.borrow().size();
     let rows = read(&digests, 1_000);
     assert_eq!((rows.len() as u64, size.entries + size.evicted), (size.entries, 100_010));
     assert!(size.entries > 500, "{size:?}");
@@ -119,10 +119,10 @@ fn c29_memory_stays_within_the_budget_and_what_is_used_stays() {
 fn what_is_pushed_out_is_counted_nowhere() {
     let digests = digests(64 * 1024);
     let who = digests.who(names("a"));
-    let place = digests.enter(&who, 0, hash(1), || b"SELECT ?"[..].into()).unwrap();
+    let place = digests.table.borrow_mut().enter(&who, 0, hash(1), || b"SELECT ?"[..].into()).unwrap();
     (2..10_000).for_each(|n| run(&digests, &who, 0, n, 1, 1));
     let before = read(&digests, 100);
-    digests.note(place, &done(5), 1);
+    digests.table.borrow_mut().note(place, &done(5), 1);
     assert_eq!(read(&digests, 100), before);
     assert!(before.iter().all(|row| row.digest != hash(1)));
 }
@@ -138,12 +138,12 @@ fn an_emptied_table_takes_no_memory() {
         }
     }
     digests.configure(0, false);
-    while digests.size().entries > 0 {
+    while digests.table.borrow().size().entries > 0 {
         digests.trim();
     }
-    assert_eq!(digests.size().bytes, 0, "what was added was taken off again");
+    assert_eq!(digests.table.borrow().size().bytes, 0, "what was added was taken off again");
     assert_eq!(read(&digests, 1), [], "there are no places to look at");
-    assert_eq!(digests.slice(0, 1, false).1, None, "nor is memory kept for any");
+    assert_eq!(digests.table.borrow().slice(0, 1, false).1, None, "nor is memory kept for any");
     let who = digests.who(names("a"));
     assert!(!try_run(&digests, &who, 0, 1, 1, 1), "there is no room for anything");
     digests.configure(1 << 20, false);
@@ -156,8 +156,8 @@ fn a_text_that_is_too_long_is_not_kept() {
     let who = digests.who(names("a"));
     run(&digests, &who, 0, 1, 1, 1);
     let long = vec![b'x'; 64 * 1024];
-    assert_eq!(digests.enter(&who, 0, 2, || long.into()), None);
-    assert!(digests.size().bytes <= 64 * 1024);
+    assert_eq!(digests.table.borrow_mut().enter(&who, 0, 2, || long.into()), None);
+    assert!(digests.table.borrow().size().bytes <= 64 * 1024);
     assert!(try_run(&digests, &who, 0, 3, 1, 1), "others have room");
 }
 
@@ -166,7 +166,8 @@ fn what_runs_while_all_is_taken_is_counted_afterwards() {
     let digests = digests(usize::MAX);
     let who = digests.who(names("a"));
     (0..1_000).for_each(|n| run(&digests, &who, 0, n, 5, 1));
-    let mut running = [5, 2_000].map(|n| digests.enter(&who, 0, hash(n), || b"SELECT ?"[..].into()).unwrap());
+    let mut running = [5, 2_000]
+        .map(|n| digests.table.borrow_mut().enter(&who, 0, hash(n), || b"SELECT ?"[..].into()).unwrap());
     let stale = running[0];
     let taken = digests.take(|renew| running = running.map(|place| renew(place).unwrap()));
     let mut sums = Sums::default();
@@ -175,9 +176,9 @@ fn what_runs_while_all_is_taken_is_counted_afterwards() {
     assert_eq!((before.len(), before.iter().map(|row| row.count).sum::<u64>()), (1_000, 1_000));
     assert_eq!(read(&digests, 10), [], "nothing has ended yet");
     for place in running {
-        digests.note(place, &done(7), 2);
+        digests.table.borrow_mut().note(place, &done(7), 2);
     }
-    digests.note(stale, &done(9), 3);
+    digests.table.borrow_mut().note(stale, &done(9), 3);
     let after = read(&digests, 10);
     assert_eq!(after.iter().map(|row| (row.count, row.sum_us)).collect::<Vec<_>>(), [(1, 7); 2]);
     assert!(after.iter().any(|row| *row.text == *text(5)), "the text came along");
@@ -194,7 +195,7 @@ fn workers_are_put_together() {
     run(&second, &second.who(names("b")), 1, 1, 20, 98);
     let mut sums = Sums::default();
     for digests in [&first, &second] {
-        sums.add(digests.slice(0, 10, true).0);
+        sums.add(digests.table.borrow().slice(0, 10, true).0);
     }
     let rows = sums.finish();
     assert_eq!((rows.len(), &*rows[0].user, &*rows[1].user), (2, &b"a"[..], &b"b"[..]));
@@ -222,9 +223,9 @@ fn what_a_statement_costs() {
         (0..entries).for_each(|n| run(&digests, &who, 0, n, 5, 1));
         let both = nanoseconds(20_000, |round| {
             let n = u64::from(round).wrapping_mul(7_919) % entries;
-            let place = digests.enter(&who, 0, black_box(hash(n)), Arc::default).unwrap();
+            let place = digests.table.borrow_mut().enter(&who, 0, black_box(hash(n)), Arc::default).unwrap();
             let us = 90 + u64::from(round % 64);
-            digests.note(black_box(place), &done(us), 2);
+            digests.table.borrow_mut().note(black_box(place), &done(us), 2);
         });
         println!("{entries:>7} digests: {both:.1} ns for both");
     }
@@ -238,9 +239,9 @@ fn what_a_statement_costs() {
         longest = longest.max(begin.elapsed());
     }
     let mean = start.elapsed() / 1_000_000;
-    println!("always new ones: {mean:?} each, longest {longest:?}, {:?}", digests.size());
+    println!("always new ones: {mean:?} each, longest {longest:?}, {:?}", digests.table.borrow().size());
     let begin = Instant::now();
-    let slice = digests.slice(0, 256, true);
+    let slice = digests.table.borrow().slice(0, 256, true);
     println!("a slice of {}: {:?}", slice.0.len(), begin.elapsed());
     let begin = Instant::now();
     let taken = digests.take(|_| ());

@@ -83,7 +83,8 @@ impl DataPlane for Remote {
     }
 
     fn memory(&self) -> Vec<(&'static str, u64)> {
-        let digests = digests::report::size(self.ask(|worker| worker.counts.digests.size())).bytes;
+        let digests =
+            digests::report::size(self.ask(|worker| worker.counts.digests.table.borrow().size())).bytes;
         self.process.memory(digests, self.ask(|worker| worker.texts.bytes()).iter().sum())
     }
 
