@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use config::{Listener, MysqlVariables};
+use net::lock;
 
 use observe::rows::ClientHost;
 
@@ -42,8 +43,10 @@ impl Hosts {
     pub(crate) fn refuse(&self, ip: Option<IpAddr>, listener: &Listener, variables: &MysqlVariables) -> bool {
         let most = listener.client_host_error_counts.unwrap_or(variables.client_host_error_counts);
         let Some(ip) = ip.filter(|_| variables.client_host_cache_size > 0 && most > 0) else { return false };
-        let refused =
-            self.cache().hosts.get(&counted(ip, listener)).is_some_and(|&(errors, _)| errors >= most.into());
+        let refused = lock(&self.cache)
+            .hosts
+            .get(&counted(ip, listener))
+            .is_some_and(|&(errors, _)| errors >= most.into());
         if refused {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
@@ -61,7 +64,7 @@ impl Hosts {
     ) {
         let size = variables.client_host_cache_size as usize;
         let Some(ip) = ip.filter(|_| size > 0).map(|ip| counted(ip, listener)) else { return };
-        let mut cache = self.cache();
+        let mut cache = lock(&self.cache);
         let errors = cache.remove(ip).map_or(0, |(errors, _)| errors);
         if failed {
             while cache.hosts.len() >= size && cache.forget_oldest() {}
@@ -72,7 +75,7 @@ impl Hosts {
 
     /// The addresses, each with its failures at all listeners; with `reset` they are forgotten.
     pub fn list(&self, reset: bool) -> Vec<ClientHost> {
-        let mut cache = self.cache();
+        let mut cache = lock(&self.cache);
         let mut hosts: BTreeMap<IpAddr, (u64, Duration)> = BTreeMap::new();
         for (&(address, _), &(more, when)) in &cache.hosts {
             let (errors, last) = hosts.entry(address).or_default();
@@ -87,11 +90,6 @@ impl Hosts {
     /// Connections that were closed.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
-    }
-
-    /// Nothing in here is left half done by a panic.
-    fn cache(&self) -> MutexGuard<'_, Cache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -166,7 +164,7 @@ mod tests {
             hosts.list(false).into_iter().map(|host| (host.address, host.errors)).collect();
         left.sort_unstable();
         assert_eq!(left, [(ip(1), 2), (ip(3), 1)]);
-        let cache = hosts.cache();
+        let cache = lock(&hosts.cache);
         assert_eq!(cache.order.len(), cache.hosts.len());
     }
 

@@ -1,9 +1,10 @@
 //! All listeners of a proxy, which can be closed and opened while it runs.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use config::{Address, Listener, Protocol};
+use net::lock;
 use pool::Quota;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -72,12 +73,12 @@ impl Listeners {
 
     /// Whether no client may connect.
     pub fn is_closed(&self) -> bool {
-        self.tasks().is_none()
+        lock(&self.tasks).is_none()
     }
 
     /// Closes all; the future is ready when they are closed. `None` if they were before.
     pub fn close(&self) -> Option<impl Future<Output = ()> + use<>> {
-        let tasks = self.tasks().take()?;
+        let tasks = lock(&self.tasks).take()?;
         for task in &tasks {
             task.abort();
         }
@@ -91,18 +92,13 @@ impl Listeners {
 
     /// Opens all again; false if they were open. To be called within the runtime that shall accept.
     pub fn open(&self, shared: &Arc<Shared>, workers: &Arc<[impl ClientInbox]>) -> Result<bool, ListenError> {
-        let mut tasks = self.tasks();
+        let mut tasks = lock(&self.tasks);
         if tasks.is_some() {
             return Ok(false);
         }
         let bound = self.configs.iter().map(|(config, clients)| bind_one(config, clients, self.beside));
         *tasks = Some(accept(bound.collect::<Result<_, _>>()?, shared, workers));
         Ok(true)
-    }
-
-    /// Nothing in here is left half done by a panic.
-    fn tasks(&self) -> MutexGuard<'_, Option<Vec<JoinHandle<()>>>> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

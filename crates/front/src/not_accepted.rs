@@ -1,8 +1,9 @@
 //! Clients that cannot be accepted, as they are logged.
 
 use std::fmt::Display;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use net::lock;
 use observe::log_limit::LogLimit;
 use tokio::time::Instant;
 use upstream::descriptors::limit;
@@ -14,7 +15,7 @@ pub(crate) struct NotAccepted(Mutex<LogLimit>);
 impl NotAccepted {
     /// Logs that a client was not taken, and why.
     pub(crate) fn note(&self, address: &dyn Display, why: &dyn Display) {
-        let log_limit = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let log_limit = lock(&self.0);
         let Some(hidden) = log_limit.admit(Instant::now()) else { return };
         drop(log_limit);
         let (clients, limit) = (hidden.saturating_add(1), limit());

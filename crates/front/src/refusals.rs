@@ -2,8 +2,9 @@
 //! to fill a disk.
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use net::lock;
 use tokio::time::Instant;
 
 use crate::limits::{REFUSALS_INTERVAL, REFUSALS_LOGGED_MAX};
@@ -45,7 +46,7 @@ impl Refusals {
     /// Logs a refused login, if there have not been too many lately.
     pub(crate) fn note(&self, now: Instant, peer: &Peer, user: &[u8], reason: Reason) {
         let log = {
-            let mut throttle = self.throttle();
+            let mut throttle = lock(&self.0);
             report(throttle.sum_up(now));
             throttle.admit(now)
         };
@@ -57,11 +58,7 @@ impl Refusals {
 
     /// Says how many were left out, once the interval is over. Called now and then.
     pub fn sum_up(&self, now: Instant) {
-        report(self.throttle().sum_up(now));
-    }
-
-    fn throttle(&self) -> MutexGuard<'_, Throttle> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        report(lock(&self.0).sum_up(now));
     }
 }
 

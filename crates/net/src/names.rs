@@ -14,9 +14,10 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::lock;
 use config::MonitorVariables;
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
@@ -164,7 +165,7 @@ impl Names {
             doubt.tried = None;
             let is_ours = ours(&error);
             if blamed == Blamed::Server && !is_ours {
-                self.lock().cache.put_back(host, address, self.now());
+                lock(&self.state).cache.put_back(host, address, self.now());
             }
             if !is_ours || failure.is_none() {
                 failure = Some(error);
@@ -181,7 +182,7 @@ impl Names {
         if keeping.is_on() {
             self.queried.fetch_add(1, Ordering::Relaxed);
             let now = self.now();
-            if let Some(addresses) = self.lock().cache.get(host, now) {
+            if let Some(addresses) = lock(&self.state).cache.get(host, now) {
                 self.known.fetch_add(1, Ordering::Relaxed);
                 return Ok(addresses);
             }
@@ -200,7 +201,7 @@ impl Names {
     /// Has a name looked up, unless a lookup of it runs already.
     fn ask(self: &Arc<Self>, host: &str, keeping: Keeping) -> io::Result<watch::Receiver<Option<Answer>>> {
         let now = self.now();
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if let Some(answer) = state.asked.get(host) {
             return Ok(answer.clone());
         }
@@ -234,7 +235,7 @@ impl Names {
         });
         let outcome = outcome.map_err(Arc::new);
         let now = self.now();
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.asked.remove(host);
         if !keeping.is_on() {
             state.cache.forget(host);
@@ -264,7 +265,7 @@ impl Names {
 
     /// Has the names looked up whose addresses are too old.
     pub fn refresh(self: &Arc<Self>, keeping: Keeping) {
-        let due = self.lock().cache.due(keeping.ttl, self.now());
+        let due = lock(&self.state).cache.due(keeping.ttl, self.now());
         for host in due {
             // Those for which there is no place have their turn with the next refresh.
             let _ = self.ask(&host, keeping);
@@ -273,7 +274,7 @@ impl Names {
 
     /// A server of this name cannot be reached.
     fn doubt(self: &Arc<Self>, host: &str, keeping: Keeping) {
-        let is_old = self.lock().cache.doubt(host, self.now());
+        let is_old = lock(&self.state).cache.doubt(host, self.now());
         if keeping.is_on() && is_old {
             let _ = self.ask(host, keeping);
         }
@@ -281,11 +282,6 @@ impl Names {
 
     fn now(&self) -> Duration {
         self.started.elapsed()
-    }
-
-    /// Nothing in here is left half done by a panic.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -322,7 +318,7 @@ impl Drop for Doubt<'_> {
         if let Some((silent, since)) = self.tried
             && since.elapsed() >= SILENCE
         {
-            self.names.lock().cache.put_back(self.host, silent, self.names.now());
+            lock(&self.names.state).cache.put_back(self.host, silent, self.names.now());
         }
         self.names.doubt(self.host, self.keeping);
     }

@@ -13,7 +13,9 @@ mod resume;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use net::lock;
 use wire::Codec as _;
 use wire::frame::front;
 use wire::{Capabilities, packet};
@@ -91,7 +93,7 @@ impl Ddl {
             return None;
         }
         let is_of = |(of, name): &TableName| of == schema && name == table;
-        let book = self.book();
+        let book = lock(&self.book);
         let mut stopped = book.entries.iter().filter(|(_, entry)| !entry.is_running);
         stopped.find(|(_, entry)| entry.record.tables.iter().any(is_of)).map(|(id, _)| *id)
     }
@@ -103,14 +105,14 @@ impl Ddl {
 
     /// All, with their steps.
     pub fn rows(&self) -> Vec<ShardDdl> {
-        let book = self.book();
+        let book = lock(&self.book);
         book.entries.values().flat_map(|entry| entry.record.rows(entry.is_running)).collect()
     }
 
     /// Records a definition, which has to end or to stop. The error says why it cannot be.
     pub async fn begin(self: &Arc<Self>, mut record: Record) -> Result<Running, String> {
         {
-            let mut book = self.book();
+            let mut book = lock(&self.book);
             if book.entries.len() >= DDL_RECORDS_MAX {
                 return Err(format!("{DDL_RECORDS_MAX} others have not come to their ends"));
             }
@@ -130,7 +132,7 @@ impl Ddl {
 
     /// Goes on with a definition that has stopped.
     pub fn go_on(self: &Arc<Self>, id: u64) -> Result<Running, NotOrdered> {
-        let mut book = self.book();
+        let mut book = lock(&self.book);
         let entry = book.entries.get_mut(&id).ok_or(NotOrdered::Unknown(id))?;
         if std::mem::replace(&mut entry.is_running, true) {
             return Err(NotOrdered::Runs(id));
@@ -143,7 +145,7 @@ impl Ddl {
     /// Forgets a definition that has stopped: an admin has seen to its nodes. Blocks while its file
     /// is removed.
     pub fn forget(&self, id: u64) -> Result<(), NotOrdered> {
-        let mut book = self.book();
+        let mut book = lock(&self.book);
         match book.entries.get(&id) {
             None => return Err(NotOrdered::Unknown(id)),
             Some(entry) if entry.is_running => return Err(NotOrdered::Runs(id)),
@@ -173,24 +175,20 @@ impl Ddl {
 
     /// Notes whether one has stopped.
     fn look(&self) {
-        let has_stopped = self.book().entries.values().any(|entry| !entry.is_running);
+        let has_stopped = lock(&self.book).entries.values().any(|entry| !entry.is_running);
         self.has_stopped.store(has_stopped, Ordering::Release);
-    }
-
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Running {
     /// What is recorded; none only behind an end.
     pub fn record(&self) -> Option<Record> {
-        self.ddl.book().entries.get(&self.id).map(|entry| entry.record.clone())
+        lock(&self.ddl.book).entries.get(&self.id).map(|entry| entry.record.clone())
     }
 
     /// A node has come so far, or has failed with an error.
     pub async fn note(&self, step: usize, state: State, error: &str) {
-        if let Some(entry) = self.ddl.book().entries.get_mut(&self.id) {
+        if let Some(entry) = lock(&self.ddl.book).entries.get_mut(&self.id) {
             entry.record.note(step, state, error);
         }
         let (id, error) = (self.id, error.to_owned());
@@ -203,7 +201,7 @@ impl Running {
 
     /// All nodes have executed it, or none has.
     pub async fn end(self) {
-        self.ddl.book().entries.remove(&self.id);
+        lock(&self.ddl.book).entries.remove(&self.id);
         let id = self.id;
         if let Err(why) = self.ddl.in_background(move |files| files.remove(id)).await {
             tracing::warn!(id, why, "the record of a definition is not removed: a start will find it");
@@ -213,7 +211,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if let Some(entry) = self.ddl.book().entries.get_mut(&self.id) {
+        if let Some(entry) = lock(&self.ddl.book).entries.get_mut(&self.id) {
             entry.is_running = false;
             tracing::error!(
                 id = self.id,

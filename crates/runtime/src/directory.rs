@@ -4,8 +4,9 @@
 //! never touched for a statement.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use net::lock;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::mail::{Request, Seat, Verdict};
@@ -69,11 +70,9 @@ impl Directory {
         worker.send(Message::Kill(seat, Request { kill, stranger: None, reply })).is_ok()
     }
 
-    /// Nothing in here is left half done by a panic.
     fn shard(&self, id: u32) -> MutexGuard<'_, HashMap<u32, Entry>> {
         let [first, ..] = &self.shards;
-        let shard = self.shards.get(id as usize % BOOK_SHARDS).unwrap_or(first);
-        shard.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(self.shards.get(id as usize % BOOK_SHARDS).unwrap_or(first))
     }
 }
 

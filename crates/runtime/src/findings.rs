@@ -2,8 +2,9 @@
 //! new, not as often as a worker comes upon it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use net::lock;
 use planner::define::Finding;
 
 /// Findings by logical schema and table; tables without any are not there.
@@ -13,7 +14,7 @@ pub struct Findings(Mutex<HashMap<[String; 2], Vec<Finding>>>);
 impl Findings {
     /// These are the findings of a table now. Whether they are others than before.
     pub fn note(&self, schema: &str, table: &str, found: &[Finding]) -> bool {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         let key = [schema.to_owned(), table.to_owned()];
         let before = all.get(&key).map_or(&[][..], Vec::as_slice);
         if before == found {

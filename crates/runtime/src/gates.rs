@@ -2,8 +2,9 @@
 //! another one behind it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use net::lock;
 use tokio::sync::Notify;
 
 /// Schema and name of a logical table.
@@ -56,7 +57,8 @@ impl Gates {
         };
         loop {
             let changed = self.changed.notified();
-            let is_running = |table: &TableName| self.lock().get(table).is_some_and(|gate| gate.running > 0);
+            let is_running =
+                |table: &TableName| lock(&self.tables).get(table).is_some_and(|gate| gate.running > 0);
             if !pass.tables.iter().any(is_running) {
                 return pass;
             }
@@ -66,7 +68,7 @@ impl Gates {
 
     /// Marks the gates of tables, if none of them is closed. Whether it has.
     fn begin(&self, tables: &[TableName], mark: impl Fn(&mut Gate)) -> bool {
-        let mut all = self.lock();
+        let mut all = lock(&self.tables);
         let is_open = !tables.iter().any(|table| all.get(table).is_some_and(|gate| gate.is_closed));
         if is_open {
             for table in tables {
@@ -75,15 +77,11 @@ impl Gates {
         }
         is_open
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<TableName, Gate>> {
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        let mut all = self.gates.lock();
+        let mut all = lock(&self.gates.tables);
         for table in &self.tables {
             let Some(gate) = all.get_mut(table) else { continue };
             if self.defines {
@@ -125,6 +123,6 @@ mod tests {
         assert!(late.as_mut().poll(&mut cx).is_pending(), "a definition runs");
         drop(closed);
         assert!(late.as_mut().poll(&mut cx).is_ready());
-        assert!(gates.lock().is_empty(), "nothing is left of it");
+        assert!(lock(&gates.tables).is_empty(), "nothing is left of it");
     }
 }

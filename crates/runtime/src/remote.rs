@@ -9,10 +9,11 @@ mod shards;
 
 use std::rc::Rc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use config::Config;
+use net::lock;
 use observe::digests::{self, DIGESTS_PER_TURN};
 use observe::plane::{NotApplied, Order, Process};
 use observe::rows::DigestStats;
@@ -67,7 +68,7 @@ impl Remote {
     ///
     /// What takes long is done on the calling thread, which may have a low priority.
     fn change(&self, config: &Arc<Config>) -> Result<(), NotApplied> {
-        let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = lock(&self.changes);
         let prepared = self.shared.prepare(config)?;
         // Kept until no worker has it any more: to free 50,000 users takes milliseconds, which
         // workers do not have.
@@ -81,7 +82,7 @@ impl Remote {
         // Of a proxy that has ended, the runtime may have as well.
         let Ok((snapshot, new)) = self.control.block_on(committed) else { return Ok(()) };
         let replaced = self.ask(move |worker| {
-            let routing = routings.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let routing = lock(&routings).pop();
             worker.configure(Arc::clone(&snapshot), routing)
         });
         replaced.into_iter().flatten().for_each(Routing::free);
@@ -97,7 +98,7 @@ impl Remote {
     /// Reads the files of TLS again; new connections use what is in them. On an error all stays as
     /// it was.
     fn reload_tls(&self) -> Result<(), String> {
-        let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = lock(&self.changes);
         let certificate = self.shared.upstream.tls.reload().map_err(|error| error.to_string())?;
         tracing::info!(certificate, "the files of TLS were read again");
         Ok(())

@@ -5,8 +5,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use net::lock;
 use shard::SequenceKind;
 use shard::sequence::{Backwards, Segment, Snowflake};
 use tokio::sync::Notify;
@@ -57,7 +58,7 @@ pub struct Question {
 impl Sequences {
     /// The sequence of a table of the layout. One that is made in another way now begins anew.
     pub fn get(&self, of: &shard::Sequence) -> Arc<Sequence> {
-        let mut all = locked(&self.all);
+        let mut all = lock(&self.all);
         match all.entry((of.schema.clone(), of.table.clone())) {
             Entry::Occupied(mut found) => {
                 if found.get().kind != of.kind {
@@ -83,7 +84,7 @@ impl Sequence {
 
     /// Takes ids at this Unix time, or says what is to be done for them.
     pub fn take(self: &Arc<Self>, count: usize, unix_millis: u64) -> Taken {
-        let mut source = locked(&self.source);
+        let mut source = lock(&self.source);
         match &mut *source {
             Source::Snowflake(snowflake) => match snowflake.take(count, unix_millis) {
                 Ok(ids) => Taken::Ids(ids),
@@ -98,7 +99,7 @@ impl Sequence {
 
     /// The question for the next segment, if the one at hand is half used.
     pub fn prefetch(self: &Arc<Self>) -> Option<Question> {
-        match &mut *locked(&self.source) {
+        match &mut *lock(&self.source) {
             Source::Segment(segment) => self.ask(segment),
             Source::Snowflake(_) => None,
         }
@@ -106,7 +107,7 @@ impl Sequence {
 
     /// A row is stored with an id of its own. Whether the counter has to be raised, too.
     pub fn raise(&self, id: u64) -> bool {
-        match &mut *locked(&self.source) {
+        match &mut *lock(&self.source) {
             Source::Segment(segment) => segment.raise(id),
             Source::Snowflake(_) => false,
         }
@@ -138,7 +139,7 @@ impl Question {
     /// The counter has given ids from this one on.
     pub fn answer(self, first: u64) -> Result<(), Backwards> {
         self.sequence.is_known.store(true, Ordering::Release);
-        let mut source = locked(&self.sequence.source);
+        let mut source = lock(&self.sequence.source);
         let answered = match &mut *source {
             Source::Segment(segment) => segment.answer(first),
             Source::Snowflake(_) => Ok(()),
@@ -151,16 +152,12 @@ impl Question {
 
 impl Drop for Question {
     fn drop(&mut self) {
-        if let Source::Segment(segment) = &mut *locked(&self.sequence.source) {
+        if let Source::Segment(segment) = &mut *lock(&self.sequence.source) {
             // Nothing is under way any more, whatever came of it.
             segment.fail();
         }
         self.sequence.answered.notify_waiters();
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

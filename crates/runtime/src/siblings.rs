@@ -2,8 +2,9 @@
 //! another one could do without.
 
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use net::lock;
 use pool::Quota;
 use tokio::sync::mpsc::{self, WeakUnboundedSender};
 use tokio::sync::oneshot;
@@ -17,7 +18,7 @@ pub struct Siblings(Mutex<Vec<WeakUnboundedSender<Message>>>);
 impl Siblings {
     /// Adds a worker.
     pub fn add(&self, inbox: WeakUnboundedSender<Message>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(inbox);
+        lock(&self.0).push(inbox);
     }
 
     /// Asks all of them, but for the one with the number `own`. Who has ended, or is stuck, answers
@@ -27,7 +28,7 @@ impl Siblings {
         own: u16,
         question: impl Fn(&Rc<Worker>) -> T + Clone + Send + 'static,
     ) -> Vec<oneshot::Receiver<T>> {
-        let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let inboxes = lock(&self.0);
         let ask = |inbox: mpsc::UnboundedSender<Message>| {
             let (sender, receiver) = oneshot::channel();
             let question = question.clone();
@@ -44,7 +45,7 @@ impl Siblings {
 
     /// Has all of them do something. A worker that has ended keeps nothing, and has no sessions.
     fn tell(&self, what: impl Fn(&Rc<Worker>) + Clone + Send + 'static) {
-        let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let inboxes = lock(&self.0);
         for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {
             let _ = inbox.send(Message::Ask(Question::new(what.clone())));
         }

@@ -6,9 +6,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use config::Endpoint;
+use net::lock;
 
 use crate::limits::BOOK_SHARDS;
 
@@ -46,7 +47,7 @@ impl Threads {
     /// statements that [name sessions](session::statement::Own::Naming) ask.
     pub fn thread(&self, endpoint: &Endpoint, session: u32) -> Option<u32> {
         self.shards.iter().find_map(|shard| {
-            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let shard = lock(shard);
             let is_its = |(other, owner): &(Endpoint, Arc<AtomicU32>)| {
                 owner.load(Ordering::Relaxed) == session && other == endpoint
             };
@@ -54,11 +55,9 @@ impl Threads {
         })
     }
 
-    /// Nothing in here is left half done by a panic.
     fn shard(&self, id: u32) -> MutexGuard<'_, HashMap<u32, Namesakes>> {
         let [first, ..] = &self.shards;
-        let shard = self.shards.get(id as usize % BOOK_SHARDS).unwrap_or(first);
-        shard.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(self.shards.get(id as usize % BOOK_SHARDS).unwrap_or(first))
     }
 }
 

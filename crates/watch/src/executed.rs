@@ -3,11 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use config::Endpoint;
 use gtid::mysql::Gtid;
 use monitor::{Feed, FeedError, Line};
+use net::lock;
 use observe::counts::report::address;
 use observe::rows::GtidStats;
 
@@ -27,19 +28,15 @@ struct Reader {
 }
 
 impl Executed {
-    fn readers(&self) -> MutexGuard<'_, HashMap<Endpoint, Reader>> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Only these servers have readers from now on.
     pub(crate) fn keep(&self, servers: &HashSet<Endpoint>) {
-        self.readers().retain(|server, _| servers.contains(server));
+        lock(&self.readers).retain(|server, _| servers.contains(server));
     }
 
     /// A server's reader begins anew, on this machine: what the one before has said may not hold
     /// any more, as the server may be another one.
     pub(crate) fn begin(&self, server: &Endpoint, machine: Option<IpAddr>) {
-        self.readers().insert(server.clone(), Reader { feed: Feed::default(), machine });
+        lock(&self.readers).insert(server.clone(), Reader { feed: Feed::default(), machine });
     }
 
     /// Hears lines of a server's reader.
@@ -48,7 +45,7 @@ impl Executed {
     ///
     /// One of them makes no sense; those before it count.
     pub(crate) fn hear(&self, server: &Endpoint, lines: Vec<Line>) -> Result<(), FeedError> {
-        match self.readers().get_mut(server) {
+        match lock(&self.readers).get_mut(server) {
             Some(reader) => lines.into_iter().try_for_each(|line| reader.feed.hear(line)),
             None => Ok(()),
         }
@@ -57,19 +54,19 @@ impl Executed {
     /// Whether a server is known to have executed a transaction, if its name is that of the machine
     /// where its reader runs.
     pub fn has(&self, server: &Endpoint, gtid: &Gtid) -> bool {
-        self.readers().get(server).is_some_and(|reader| reader.has(gtid))
+        lock(&self.readers).get(server).is_some_and(|reader| reader.has(gtid))
     }
 
     /// Whether the server at the other end of a connection to `machine` is known to have executed a
     /// transaction.
     pub fn has_at(&self, server: &Endpoint, machine: Option<IpAddr>, gtid: &Gtid) -> bool {
-        self.readers().get(server).is_some_and(|reader| reader.machine == machine && reader.has(gtid))
+        lock(&self.readers).get(server).is_some_and(|reader| reader.machine == machine && reader.has(gtid))
     }
 
     /// The rows of `stats_mysql_gtid_executed`.
     pub fn rows(&self) -> Vec<GtidStats> {
         // Texts are made of a copy: workers ask while they are.
-        let readers = self.readers().clone();
+        let readers = lock(&self.readers).clone();
         let mut rows: Vec<_> = readers
             .iter()
             .map(|(server, Reader { feed, .. })| {

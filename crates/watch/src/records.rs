@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use config::Endpoint;
 use monitor::Check;
 use net::clock::unix_us;
+use net::lock;
 use observe::counts::report::address;
 use observe::rows::{AuroraCheckStats, AuroraFailover, CheckStats, Detail, ServerEvent};
 
@@ -49,11 +50,6 @@ struct Entry {
     value: Option<i64>,
     details: Box<[Detail]>,
     error: Option<Box<str>>,
-}
-
-/// Nothing in here is left half done by a panic.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Records {
@@ -145,7 +141,7 @@ impl Records {
     }
 
     /// What is kept of Aurora clusters.
-    pub(crate) fn aurora(&self) -> std::sync::MutexGuard<'_, AuroraRecords> {
+    pub(crate) fn aurora(&self) -> MutexGuard<'_, AuroraRecords> {
         lock(&self.aurora)
     }
 

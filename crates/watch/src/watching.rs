@@ -6,12 +6,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use config::{Endpoint, Server, ServerStatus};
 use monitor::{Change, Check, Event, Health, Member, Monitor, Role, place};
 use net::clock::unix_us;
+use net::lock;
 use observe::rows::MemberStats;
 use pool::{Mark, Off, Policy, Pool, ServerSpec, Status};
 use tokio::sync::watch;
@@ -63,10 +64,6 @@ struct Found {
     /// Servers that only others of their clusters or pairs name, with the writer hostgroups of
     /// those.
     discovered: Vec<(u32, Endpoint)>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Watching {

@@ -6,6 +6,7 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::lock;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::limits::NAMES_AT_ONCE_MAX;
@@ -28,7 +29,7 @@ impl Resolver {
     }
 
     fn threads(&self) -> io::Result<Handle> {
-        let mut threads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = lock(&self.0);
         if let Some(threads) = &*threads {
             return Ok(threads.handle().clone());
         }

@@ -132,7 +132,7 @@ async fn a_resolver_that_never_answers_has_a_bounded_queue() {
     patience.await.unwrap_err();
     script.gate.as_ref().unwrap().add_permits(100);
     settle().await;
-    assert!(names.lock().asked.is_empty());
+    assert!(lock(&names.state).asked.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -175,7 +175,7 @@ async fn new_connections_follow_a_name_to_another_address() {
     script.say("db", Some([127, 0, 0, 2]));
     assert_eq!(dial().await.unwrap().peer_addr().unwrap(), first.local_addr().unwrap(), "it is not asked");
     names.refresh(Keeping { ttl: Duration::ZERO, ..KEEPING });
-    while names.lock().asked.contains_key("db") {
+    while lock(&names.state).asked.contains_key("db") {
         tokio::task::yield_now().await;
     }
     assert_eq!(dial().await.unwrap().peer_addr().unwrap(), second.local_addr().unwrap());
@@ -228,7 +228,7 @@ async fn what_says_nothing_of_a_server_leaves_its_addresses_where_they_are() {
     let names = names(&script);
     names.dial("db", port, KEEPING, |_| false, Blamed::Server).await.unwrap();
     drop(first);
-    let well = || names.lock().cache.well("db");
+    let well = || lock(&names.state).cache.well("db");
     assert_eq!(well(), Some(2));
     for (ours, blamed) in [(true, Blamed::Server), (false, Blamed::Companion)] {
         for _ in 0..3 {
