@@ -88,11 +88,6 @@ impl About {
         known.server.as_ref().map(|server| server.hostgroup()).or(begun)
     }
 
-    /// Whether there is a connection to one.
-    pub fn has_server(&self) -> bool {
-        self.0.borrow().server.is_some()
-    }
-
     /// The name of the user, if the session has a connection to a server of this hostgroup.
     pub fn user_with_server_in(&self, hostgroup: u32) -> Option<String> {
         let known = self.0.borrow();

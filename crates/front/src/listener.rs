@@ -185,7 +185,7 @@ fn hand_over(
         );
     };
     let listener = Arc::clone(config);
-    if let Some(all) = shared.admit() {
+    if let Some(all) = shared.clients.take() {
         let guest = Guest { peer, listener, slots: (all, Some(slot)) };
         return send(Arrival { stream, guest: Box::new(guest) }, workers);
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use net::keys::Keys;
 use observe::logs::LogWriters;
-use pool::{Quota, Share};
+use pool::Quota;
 use session::addresses::Addresses;
 
 use crate::hosts::Hosts;
@@ -49,11 +49,6 @@ impl Shared {
             clients,
             addresses: Arc::default(),
         }
-    }
-
-    /// Counts one more client, unless `mysql-max_connections` are there.
-    pub fn admit(&self) -> Option<Share> {
-        self.clients.take()
     }
 
     /// Counts a client that was refused because there were too many.

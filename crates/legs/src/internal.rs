@@ -26,7 +26,7 @@ pub fn internals(entry: &BookEntry, io: &Io, state: &SessionState, links: &Links
     let open = links.away.others.iter().filter(|other| other.connection().state().in_transaction());
     let open = open.count() + usize::from(state.in_transaction());
     let mut members = vec![
-        ("thread", plain(entry.worker.index())),
+        ("thread", plain(entry.worker.index)),
         ("thread_session_id", plain(state.identity.connection_id)),
         ("age_ms", ms(entry.control.age(now))),
         // Of a session that answers this.

@@ -19,7 +19,7 @@ pub(crate) fn also_traced(
     command: Command<'_>,
     decided: &Decided,
 ) -> Option<Box<Traced>> {
-    worker.is_tracing().then(|| Box::new(traced(worker, state, command, Some(decided))))
+    worker.is_tracing.get().then(|| Box::new(traced(worker, state, command, Some(decided))))
 }
 
 #[cold]

@@ -52,17 +52,17 @@ impl Measured {
 #[derive(Debug, Default)]
 pub struct Running {
     current: Cell<Option<(Measured, Instant)>>,
-    /// Bytes of its answer that came so far.
-    answered: Cell<u64>,
+    /// Bytes of the answer to the statement that runs, or ran last, that came so far.
+    pub answered: Cell<u64>,
     said: RefCell<Said>,
     /// Bytes that the text has, kept or not.
     text_len: Cell<u32>,
-    /// The client's number of the prepared statement, if there is one.
-    statement: Cell<u32>,
+    /// The client's number of the prepared statement; 0 if there is none.
+    pub statement: Cell<u32>,
     /// How long it may take; nothing means as long as all statements may.
     limit: Cell<Option<Duration>>,
-    /// The statement that ran last had warnings that are to be logged.
-    warned: Cell<Option<Warned>>,
+    /// The statement that ran last, if its warnings are to be logged.
+    pub warned: Cell<Option<Warned>>,
 }
 
 /// A statement whose warnings are to be logged.
@@ -223,16 +223,6 @@ impl Running {
         since.checked_add(self.limit.get().unwrap_or(default))
     }
 
-    /// What runs has the client's number of a prepared statement.
-    pub fn set_statement(&self, id: u32) {
-        self.statement.set(id);
-    }
-
-    /// That number; 0 if there is none.
-    pub fn statement(&self) -> u32 {
-        self.statement.get()
-    }
-
     /// Of the text that runs so many bytes have not come yet.
     pub fn note_missing(&self, bytes: usize) {
         self.text_len.set(self.text_len.get().saturating_add(length(bytes)));
@@ -273,21 +263,6 @@ impl Running {
         self.current.take().map(|(measured, since)| (measured, now.saturating_duration_since(since)))
     }
 
-    /// Its warnings are to be logged.
-    pub fn set_warned(&self, warned: Warned) {
-        self.warned.set(Some(warned));
-    }
-
-    /// Whether the statement that ran last had warnings that are to be logged.
-    pub const fn is_warned(&self) -> bool {
-        self.warned.get().is_some()
-    }
-
-    /// The statement that ran last, if its warnings are to be logged; once for each.
-    pub fn take_warned(&self) -> Option<Warned> {
-        self.warned.take()
-    }
-
     /// Its server has told that it has committed this transaction.
     pub fn set_gtid(&self, gtid: &Gtid) {
         self.said.borrow_mut().gtid = Some(gtid.to_string().into());
@@ -301,11 +276,6 @@ impl Running {
     /// So many bytes of its answer have come.
     pub fn add_answered(&self, bytes: usize) {
         self.answered.set(self.answered.get() + bytes as u64);
-    }
-
-    /// Bytes of the answer to the statement that runs, or ran last.
-    pub fn answered(&self) -> u64 {
-        self.answered.get()
     }
 
     /// Gives the statement another place among the digests, where `renew` has one.

@@ -168,7 +168,8 @@ impl Session {
                 let is_open = has_transaction(&self.home.state, &self.home.links);
                 self.entry.control.set_idle(self.entry.worker.now(), is_open);
             }
-            let has_own_limit = matches!(phase, Phase::Reading) && self.entry.control.has_own_limit();
+            let has_own_limit =
+                matches!(phase, Phase::Reading) && self.entry.control.own_limit.get().is_some();
             let mut cx = self.cx();
             let next = if has_own_limit { cx.rare(phase).await } else { cx.step(phase).await };
             phase = match next {
@@ -255,7 +256,7 @@ impl Cx<'_> {
     #[inline]
     fn next_phase(&self) -> Phase {
         let is_last = self.io.backlog.is_empty();
-        let asks = self.entry.control.running.is_warned()
+        let asks = self.entry.control.running.warned.get().is_some()
             || may_ask_what_is_set(self.entry, &self.leg.state, &self.leg.links)
             || self.leg.state.hides_write()
             || self.leg.may_judge(self.entry, is_last)
@@ -274,7 +275,7 @@ impl Cx<'_> {
             // What is asked now takes its time, and others need not wait for that.
             flight.taps.end_writes();
         }
-        if let Some(warned) = self.entry.control.running.take_warned() {
+        if let Some(warned) = self.entry.control.running.warned.take() {
             log_warnings(self.entry, self.leg, warned).await?;
         }
         if self.leg.state.hides_write() {

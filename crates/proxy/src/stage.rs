@@ -99,7 +99,7 @@ impl Stage {
     }
 
     fn connect(&self, peer: Peer, listener: Listener, capacity: usize) -> Option<End> {
-        let Some(place) = self.shared.front.admit() else {
+        let Some(place) = self.shared.front.clients.take() else {
             self.shared.front.note_refused();
             return None;
         };

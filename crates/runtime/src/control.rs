@@ -9,7 +9,6 @@ mod extended;
 mod handle;
 mod mail;
 mod own_kill;
-mod own_limit;
 mod report;
 mod turns;
 mod watch;
@@ -31,7 +30,6 @@ use front::About;
 use mail::Mail;
 use observe::running::Running;
 use own_kill::own_request;
-use own_limit::OwnLimit;
 use turns::Turns;
 use watch::Watch;
 
@@ -53,6 +51,16 @@ enum Activity {
     Tunnel(Option<Instant>),
 }
 
+/// A limit that the session has set itself by `SET wait_timeout`. Servers go by it; it counts as
+/// well while the session has no connection to one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnLimit {
+    /// For how long the session may be idle.
+    pub seconds: u32,
+    /// The client hears error 4031 when it is over, as from MySQL. MariaDB says nothing.
+    pub is_told: bool,
+}
+
 /// One session, as its worker sees it.
 #[derive(Debug)]
 pub struct Control {
@@ -70,15 +78,15 @@ pub struct Control {
     /// Which statement runs, and whether the next one has to wait.
     pub turns: Turns,
     /// Whether the statement that runs is being killed because it takes too long.
-    overdue: Cell<bool>,
+    pub overdue: Cell<bool>,
     /// Who the client is.
     pub about: About,
     /// What it runs.
     pub running: Running,
     /// Whether the client has said goodbye.
-    quit: Cell<bool>,
+    pub quit: Cell<bool>,
     /// Whether servers were switched off since the session looked last.
-    recalled: Cell<bool>,
+    pub recalled: Cell<bool>,
     /// Whether the statement waits for its delay, or for its place under a limit.
     pub delayed: Cell<bool>,
     /// What is known of the client of a statement that waits.
@@ -89,8 +97,8 @@ pub struct Control {
     pin: Cell<Option<Pin>>,
     /// When that began, in milliseconds since the session did.
     pinned_ms: Cell<u32>,
-    /// How long it may be idle by its own `wait_timeout`.
-    own_limit: Cell<Option<OwnLimit>>,
+    /// How long it may be idle, if its client has said so.
+    pub own_limit: Cell<Option<OwnLimit>>,
 }
 
 impl Control {
@@ -219,11 +227,6 @@ impl Control {
         }
     }
 
-    /// Whether the statement that runs is being killed because it takes too long.
-    pub const fn is_overdue(&self) -> bool {
-        self.overdue.get()
-    }
-
     pub(crate) fn spare(&self) {
         if self.turns.spare() {
             self.wake();
@@ -266,21 +269,6 @@ impl Control {
         } else if is_off() {
             self.send(Signal::Stop);
         }
-    }
-
-    /// Whether servers were switched off since [`heed_recall`](Self::heed_recall).
-    pub const fn is_recalled(&self) -> bool {
-        self.recalled.get()
-    }
-
-    /// The session has looked.
-    pub fn heed_recall(&self) {
-        self.recalled.set(false);
-    }
-
-    /// The client says goodbye.
-    pub fn note_quit(&self) {
-        self.quit.set(true);
     }
 
     /// Whether a command runs.
@@ -342,7 +330,8 @@ impl Control {
         let allowed = if in_transaction { limits.max_transaction_idle_time } else { limits.wait_timeout };
         let idle = match activity {
             Activity::Idle(since) => {
-                since.checked_add(self.own_limit().map_or(allowed, |own| own.min(allowed)))
+                let own = self.own_limit.get().map(|own| Duration::from_secs(own.seconds.into()));
+                since.checked_add(own.map_or(allowed, |own| own.min(allowed)))
             }
             Activity::Slow(since) | Activity::Tunnel(Some(since)) => since.checked_add(allowed),
             Activity::Login | Activity::Busy | Activity::Tunnel(None) => None,

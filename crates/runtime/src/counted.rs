@@ -66,7 +66,7 @@ fn note_warned(worker: &Worker, control: &Control, measured: &Measured) {
         && is_question(measured.kind)
         && measured.statement != Some(StatementKind::Show);
     if is_wanted && let Some(hidden) = worker.logged.warned.admit(Instant::now()) {
-        control.running.set_warned(Warned { digest: measured.digest.unwrap_or(0), hidden });
+        control.running.warned.set(Some(Warned { digest: measured.digest.unwrap_or(0), hidden }));
     }
 }
 
@@ -81,11 +81,11 @@ pub fn note_time(worker: &Worker, control: &Control, ended: Ended) -> Option<Mea
         Ended::Here(error) => (None, error),
     };
     if let Some(place) = measured.place {
-        let done = done(took, measured.bytes, control.running.answered(), ended);
-        worker.counts.digests.table.borrow_mut().note(place, &done, worker.unix_s());
+        let done = done(took, measured.bytes, control.running.answered.get(), ended);
+        worker.counts.digests.table.borrow_mut().note(place, &done, worker.unix_s.get());
         let by_server = outcome.is_some().then_some(took);
         let now = (&*worker.shared.cache, worker.uptime_ms());
-        worker.followed.end(now, control.id(), control.running.answered(), by_server);
+        worker.followed.end(now, control.id(), control.running.answered.get(), by_server);
     }
     let (counts, settings) = (&worker.counts, worker.settings());
     if let Some(statement) = measured.statement.filter(|_| settings.variables.commands_stats) {

@@ -53,7 +53,7 @@ fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Re
         Cow::Borrowed(_) => text,
         Cow::Owned(shorter) => shorter.into(),
     };
-    let (Measured { kind, digest, .. }, id) = (over.measured, control.running.statement());
+    let (Measured { kind, digest, .. }, id) = (over.measured, control.running.statement.get());
     let mut record = Record {
         logs,
         event: event(kind, id),

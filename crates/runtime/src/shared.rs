@@ -161,7 +161,7 @@ impl Shared {
         let shared = Arc::downgrade(self);
         move || {
             let shared = shared.upgrade()?;
-            Some((Arc::clone(&shared.upstream.names), Keeping::new(shared.snapshot().monitor())))
+            Some((Arc::clone(&shared.upstream.names), Keeping::new(shared.snapshot().upstream.monitor())))
         }
     }
 

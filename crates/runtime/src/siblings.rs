@@ -33,7 +33,7 @@ impl Siblings {
             let (sender, receiver) = oneshot::channel();
             let question = question.clone();
             let question = Question::new(move |worker| {
-                if worker.index() != own {
+                if worker.index != own {
                     let _ = sender.send(question(worker));
                 }
             });

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{CausalReads, Config, MonitorVariables, MysqlVariables, QueryRule, TrackGtids};
+use config::{CausalReads, Config, MysqlVariables, QueryRule, TrackGtids};
 use route::RuleError;
 use shard::Layout;
 
@@ -110,19 +110,9 @@ impl Snapshot {
         }
     }
 
-    /// How servers are watched.
-    pub fn monitor(&self) -> &MonitorVariables {
-        self.upstream.monitor()
-    }
-
     /// What it says as a whole.
     pub fn config(&self) -> &Arc<Config> {
         self.upstream.config()
-    }
-
-    /// Whether sessions share connections to this hostgroup.
-    pub fn shares(&self, hostgroup: u32) -> bool {
-        self.upstream.shares(hostgroup)
     }
 
     /// Whether this hostgroup has the writers of a pair or a cluster.

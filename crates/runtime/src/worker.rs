@@ -64,8 +64,8 @@ pub struct Worker {
     settings: RefCell<Rc<Settings>>,
     /// What its sockets share.
     pub net: Rc<net::Local>,
-    /// Its number.
-    index: u16,
+    /// Its number among the workers.
+    pub index: u16,
     /// What it counts.
     pub counts: Rc<Counts>,
     /// Queries that are followed for advice about caching.
@@ -83,13 +83,13 @@ pub struct Worker {
     /// Bounds what is logged of things that may happen often.
     pub logged: Logged,
     /// Whether statements are traced: looked at with each command.
-    is_tracing: Cell<bool>,
+    pub is_tracing: Cell<bool>,
     /// Whether tables are split over servers: looked at with each command.
-    has_shards: Cell<bool>,
+    pub has_shards: Cell<bool>,
     /// What it knows of tables that are split over servers.
     pub shards: Catalog,
-    /// The time of the last sweep, in seconds of Unix time.
-    unix_s: Cell<u64>,
+    /// The time of the last sweep, in seconds of Unix time: less than two before now.
+    pub(crate) unix_s: Cell<u64>,
     controls: RefCell<Slab<Rc<Control>>>,
     sessions: Arc<AtomicUsize>,
     drain: Cell<Option<Instant>>,
@@ -118,16 +118,6 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Whether sessions are being ended, because the proxy stops.
-    pub fn is_draining(&self) -> bool {
-        self.upstream.is_draining()
-    }
-
-    /// Its number among the workers.
-    pub const fn index(&self) -> u16 {
-        self.index
-    }
-
     /// What it has counted, and what it has to do.
     pub fn report(&self) -> Report {
         let controls = self.controls.borrow();
@@ -167,12 +157,6 @@ impl Worker {
     /// The time, up to a second old.
     pub fn now(&self) -> Instant {
         self.upstream.now()
-    }
-
-    /// Seconds of Unix time, as they were when the worker looked at the clock last: less than two
-    /// before now.
-    pub const fn unix_s(&self) -> u64 {
-        self.unix_s.get()
     }
 
     /// Milliseconds since the start.

@@ -45,7 +45,7 @@ pub fn batchable(worker: &Worker, leg: &mut Leg, input: &[u8]) -> Option<Candida
         && leg.links.is_unpinned()
         && leg.state.gtids.is_none()
         && !leg.flight.taps.compares()
-        && worker.rate_to_client().is_none();
+        && worker.front.rate_to_client().is_none();
     let command = Command::first(input, leg.state.identity.capabilities)?;
     if !matches!(command.kind, Kind::Query | Kind::StmtExecute) {
         return None;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use front::ending::Ending;
 use pool::{Explained, Off, Reason, Standing};
-use runtime::control::{Control, Signal};
+use runtime::control::{Control, OwnLimit, Signal};
 use runtime::kill::{Shot, StandIn, Victim, kill, kill_for_stranger};
 use runtime::mail::{Request, Verdict};
 use runtime::worker::Worker;
@@ -38,8 +38,8 @@ use crate::state::SessionState;
 #[cold]
 pub fn note_own_limit(entry: &BookEntry, state: &SessionState, links: &Links) {
     let seconds = state.wait_timeout();
-    let is_mysql = links.in_use.as_ref().is_some_and(|backend| !backend.connection().is_mariadb());
-    entry.control.set_own_limit(seconds, is_mysql);
+    let is_told = links.in_use.as_ref().is_some_and(|backend| !backend.connection().is_mariadb());
+    entry.control.own_limit.set(seconds.map(|seconds| OwnLimit { seconds, is_told }));
     entry.worker.look_in(Duration::from_secs(seconds.unwrap_or(u32::MAX).into()));
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn obey_signal(
         Signal::Kill if running => Ok(()),
         Signal::Kill => Err(told(entry, state, &ClientError::ConnectionKilled, 1)),
         Signal::Stop if !running => Err(told(entry, state, &ClientError::Shutdown, 1)),
-        Signal::Timeout if !running && entry.control.tells_timeout() => {
+        Signal::Timeout if !running && entry.control.own_limit.get().is_some_and(|own| own.is_told) => {
             Err(told(entry, state, &ClientError::IdleTooLong, 1))
         }
         Signal::Stop | Signal::Timeout => Err(Ending::Silent),
@@ -117,7 +117,7 @@ pub fn leave_all_servers_off(
     state: &mut SessionState,
     links: &mut Links,
 ) -> Result<(), Ending> {
-    entry.control.heed_recall();
+    entry.control.recalled.set(false);
     leave_shards_off(entry, state, links)?;
     leave_servers_off(entry, state, links)
 }

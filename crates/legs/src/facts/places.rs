@@ -52,8 +52,8 @@ pub(crate) fn is_left_behind(worker: &Worker, state: &SessionState, backend: &Ba
 pub fn shares(entry: &BookEntry, state: &SessionState, hostgroup: u32) -> bool {
     let settings = entry.worker.settings();
     settings.variables.multiplexing
-        && settings.shares(hostgroup)
-        && !entry.worker.is_draining()
+        && settings.upstream.shares(hostgroup)
+        && !entry.worker.upstream.is_draining()
         // A KILL that is on its way must not hit another session.
         && !entry.control.turns.is_held()
         && !entry.control.turns.is_aimed_at()
@@ -131,7 +131,7 @@ pub fn circumstances<'a>(
         asked,
         execute,
         mirror: None,
-        is_traced: worker.is_tracing(),
+        is_traced: worker.is_tracing.get(),
         random: worker.dice.roll(),
     }
 }

@@ -140,7 +140,7 @@ pub fn begin_sent(entry: &BookEntry, state: &SessionState, measured: Measured, c
     if measured.kind == Kind::StmtExecute && missing == 0 {
         entry.control.running.keep_execution(&entry.worker.shown, payload);
     }
-    entry.control.running.set_statement(state.executed_id(command));
+    entry.control.running.statement.set(state.executed_id(command));
 }
 
 /// Has a copy of the command run that is being sent, if its rules want one. Of one that is so
@@ -186,7 +186,7 @@ pub fn mirror(
 /// Takes note of a command that is sent.
 #[inline]
 pub fn note_traced(entry: &BookEntry, state: &SessionState, command: Command<'_>, decided: &Decided) {
-    if entry.worker.is_tracing() {
+    if entry.worker.is_tracing.get() {
         entry.control.running.trace(traced(&entry.worker, state, command, Some(decided)));
     }
 }
@@ -199,7 +199,7 @@ pub fn note_traced_here(
     command: Command<'_>,
     decided: Option<&Decided>,
 ) {
-    if entry.worker.is_tracing() {
+    if entry.worker.is_tracing.get() {
         entry.control.running.trace(traced(&entry.worker, state, command, decided));
     }
 }
@@ -213,7 +213,7 @@ pub(crate) fn note_traced_wait(
     command: Command<'_>,
     since: Instant,
 ) {
-    if entry.worker.is_tracing() && is_question(command.kind) {
+    if entry.worker.is_tracing.get() && is_question(command.kind) {
         let known = traced(&entry.worker, state, command, None);
         let waiting = Traced { waiting_since: Some(since), ..known };
         entry.control.running.trace(waiting);

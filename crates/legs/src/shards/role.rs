@@ -128,7 +128,7 @@ impl Role {
     /// Whether the next command may be about sharded tables: there are some, or the session has
     /// used some.
     pub fn may_be_asked(&self, worker: &Worker) -> bool {
-        self.0.is_some() || worker.has_shards()
+        self.0.is_some() || worker.has_shards.get()
     }
 
     /// Whether the command that begins now is to be looked at for that, and was not yet: it may

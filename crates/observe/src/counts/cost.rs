@@ -38,7 +38,7 @@ fn what_the_statistics_of_a_statement_cost() {
         running.begin(&shown, measured, black_box(text), 1024, Instant::now());
         running.add_answered(black_box(200));
         let Some((measured, took)) = running.end(Instant::now()) else { return };
-        let done = Done { took, rows_sent: 1, bytes_sent: running.answered(), ..Done::default() };
+        let done = Done { took, rows_sent: 1, bytes_sent: running.answered.get(), ..Done::default() };
         if let Some(place) = measured.place {
             counts.digests.table.borrow_mut().note(place, &done, 1);
         }

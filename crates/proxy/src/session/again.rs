@@ -121,7 +121,7 @@ pub(super) async fn say_again(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> 
     let end = *leg.flight.begin().again_until.get_or_insert(begun + limit);
     if let Some(server) = server.filter(|_| is_watched && begun < end) {
         entry.worker.shared.watching.doubt(&server.endpoint().endpoint);
-        let monitor = settings.monitor();
+        let monitor = settings.upstream.monitor();
         let patience = begun + monitor.read_only_interval + monitor.read_only_timeout;
         let moved = async {
             while server.off().is_none() {

@@ -115,7 +115,7 @@ impl Cx<'_> {
     /// Forwards what there is of an answer. `More` means that there is more at once.
     fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Result<Event, Ending>> {
         obey(self.entry, &mut self.leg.state, &mut self.leg.links, true)?;
-        if self.entry.control.is_recalled() {
+        if self.entry.control.recalled.get() {
             break_off(self.entry, &self.leg.state, &mut self.leg.links)?;
         }
         for _ in 0..FILLS_PER_TURN {
@@ -197,7 +197,7 @@ fn lost(entry: &BookEntry, leg: &Leg, error: Option<std::io::Error>) -> Ending {
 #[inline]
 fn poll_client_ready(entry: &BookEntry, io: &mut Io, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
     ready!(poll_flush_client(entry, io, cx))?;
-    if entry.worker.rate_to_client().is_some() { io.poll_throttle(cx) } else { Poll::Ready(Ok(())) }
+    if entry.worker.front.rate_to_client().is_some() { io.poll_throttle(cx) } else { Poll::Ready(Ok(())) }
 }
 
 /// What the backend says makes no sense; the client is at this place in its answer.

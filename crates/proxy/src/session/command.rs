@@ -344,7 +344,7 @@ fn poll_may_send(
     links: &mut Links,
 ) -> Poll<Result<(), Ending>> {
     obey(entry, state, links, io.is_for_once)?;
-    if entry.control.is_recalled() {
+    if entry.control.recalled.get() {
         // A part of another command looks for itself: all parts have one flag.
         let leave = if io.is_for_once { leave_servers_off } else { leave_all_servers_off };
         leave(entry, state, links)?;

@@ -103,7 +103,7 @@ fn poll_first_bytes(
     cx: &mut Context<'_>,
 ) -> Poll<Result<(), Ending>> {
     obey(entry, state, links, false)?;
-    if entry.control.is_recalled() {
+    if entry.control.recalled.get() {
         leave_all_servers_off(entry, state, links)?;
     }
     if io.backlog.is_empty() {
@@ -117,6 +117,6 @@ fn poll_first_bytes(
 
 /// The client says goodbye: it has not just gone.
 fn note_goodbye(entry: &BookEntry) {
-    entry.control.note_quit();
+    entry.control.quit.set(true);
     audit::note(&entry.worker.front, &*entry.control, AuditEvent::Quit(Port::Traffic));
 }

@@ -172,7 +172,7 @@ async fn refuse_lost(
 
 /// The stale answer that the client gets in place of this error, if there is one.
 fn stale_instead_of(entry: &BookEntry, leg: &mut Leg, error: &ClientError) -> Option<Stale> {
-    let is_alone = leg.links.pipelined.is_empty() && !entry.control.is_overdue();
+    let is_alone = leg.links.pipelined.is_empty() && !entry.control.overdue.get();
     if is_alone && error.is_no_answer() {
         take_stale(&entry.worker, &leg.state, &mut leg.flight, error)
     } else {
@@ -221,7 +221,7 @@ fn again(
     refusal: Option<&[u8]>,
 ) -> Option<Vec<u8>> {
     let usual = || entry.worker.settings().variables.query_retries_on_failure;
-    let is_killed = entry.control.is_overdue() || refusal.and_then(code) == Some(INTERRUPTED);
+    let is_killed = entry.control.overdue.get() || refusal.and_then(code) == Some(INTERRUPTED);
     let most = match refusal {
         Some(_) if is_killed => 0,
         Some(_) => u32::MAX,

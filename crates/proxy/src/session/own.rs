@@ -45,7 +45,7 @@ impl Cx<'_> {
         let has_none = self.leg.links.is_empty() && !self.leg.links.away.is_admitted;
         match kind {
             Kind::Quit => {
-                self.entry.control.note_quit();
+                self.entry.control.quit.set(true);
                 audit::note(&self.entry.worker.front, &*self.entry.control, AuditEvent::Quit(Port::Traffic));
                 leave_servers(self.entry, self.io, self.leg).await;
                 return Err(Ending::ClientLeft);

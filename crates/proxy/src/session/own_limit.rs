@@ -17,7 +17,9 @@ impl Cx<'_> {
     /// Waits for the next command for as long as the client has said that it may be idle.
     pub(super) async fn read_in_time(&mut self) -> Result<Phase, Ending> {
         let control = Rc::clone(&self.entry.control);
-        let mut timer = pin!(sleep(control.own_limit().unwrap_or(Duration::MAX)));
+        let mut timer = pin!(sleep(
+            control.own_limit.get().map_or(Duration::MAX, |own| Duration::from_secs(own.seconds.into()))
+        ));
         let mut is_over = false;
         poll_fn(|cx| {
             if !is_over && timer.as_mut().poll(cx).is_ready() {

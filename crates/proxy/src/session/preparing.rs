@@ -72,7 +72,7 @@ impl Cx<'_> {
             {
                 bytes.copy_from_slice(&id.to_le_bytes());
             }
-            self.entry.control.running.set_statement(id);
+            self.entry.control.running.statement.set(id);
         }
         self.entry.answered_at_server(&self.leg.links, &reply);
         if reply.error().is_some() {

@@ -97,7 +97,7 @@ impl At<'_> {
         // Where the client is, before it gets anything of this.
         let before = self.backend.connection().pipeline.progress();
         let part = self.listen(entry, before, input).map_err(|error| Wrong::Nonsense(error, before))?;
-        if let Some(rate) = entry.worker.rate_to_client() {
+        if let Some(rate) = entry.worker.front.rate_to_client() {
             io.throttle.get_or_insert_default().note(Instant::now(), part.bytes.len(), rate);
         }
         if part.event == Event::LocalInfile && !self.may_ask_for_file() {
@@ -238,7 +238,7 @@ impl At<'_> {
                 self.state.set_retold(told.is_some() && self.pipelined.is_empty());
                 told
             }
-            INTERRUPTED if entry.control.is_overdue() && between_packets => {
+            INTERRUPTED if entry.control.overdue.get() && between_packets => {
                 errors::timed_out(packets, self.state.identity.capabilities)
             }
             _ => None,
@@ -379,7 +379,7 @@ impl At<'_> {
         {
             let prepared = self.backend.connection().pipeline.last_reply().and_then(ReplyScanner::prepared);
             if let Some(prepared) = &prepared {
-                entry.control.running.set_statement(prepared.id);
+                entry.control.running.statement.set(prepared.id);
             }
             let link = self.backend.connection_mut();
             let known = registry.answered(self.state.here, link.state_mut(), prepared);
@@ -403,7 +403,7 @@ impl At<'_> {
             && (columns.is_some() || self.flight.taps.keeps_definitions());
         let told = if is_kept { registry.take_told() } else { None };
         let link = self.backend.connection_mut().state_mut();
-        let Some(prepared) = registry.get_mut(running.statement()) else { return };
+        let Some(prepared) = registry.get_mut(running.statement.get()) else { return };
         if let Some(columns) = columns.filter(|_| looked_at) {
             prepared.note_columns(link, columns, is_told);
         }

@@ -48,7 +48,7 @@ impl Control {
             (Activity::Login, _) => ("Connecting client", self.created),
             (Activity::Tunnel(_), _) => ("Fast forward", self.created),
             (_, Some((_, since))) if self.delayed.get() => ("Delay", since),
-            (_, Some((_, since))) if !self.about.has_server() => ("Connect", since),
+            (_, Some((_, since))) if self.about.hostgroup().is_none() => ("Connect", since),
             (_, Some((kind, since))) => (command(kind), since),
             (Activity::Idle(since) | Activity::Slow(since), None) => ("Sleep", since),
             (Activity::Busy, None) => ("Query", now),

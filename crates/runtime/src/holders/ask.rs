@@ -16,7 +16,7 @@ async fn holders(worker: &Rc<Worker>, hostgroup: u32) -> Rc<Held> {
     if let Some((_, known)) = asked.get(&hostgroup) {
         return Rc::clone(known);
     }
-    let answers = worker.shared.siblings.ask(worker.index(), move |sibling| sibling.holders_of(hostgroup));
+    let answers = worker.shared.siblings.ask(worker.index, move |sibling| sibling.holders_of(hostgroup));
     let mut all = worker.holders_of(hostgroup);
     let deadline = Instant::now() + HOLDERS_WAIT_MAX;
     for answer in answers {

@@ -88,7 +88,7 @@ impl Worker {
     /// Those of its sessions that have a connection of this hostgroup.
     pub fn holders_of(&self, hostgroup: u32) -> Held {
         let (now, settings, mut held) = (Instant::now(), self.settings(), Held::default());
-        let shared = settings.variables.multiplexing && settings.shares(hostgroup);
+        let shared = settings.variables.multiplexing && settings.upstream.shares(hostgroup);
         for (_, control) in self.controls.borrow().iter() {
             if let Some(holder) = control.holds(hostgroup, shared, now) {
                 held.add(holder);

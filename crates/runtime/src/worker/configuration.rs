@@ -1,6 +1,5 @@
 //! The configuration that a worker uses, and what changes with it.
 
-use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -47,21 +46,6 @@ impl Worker {
         for (_, control) in self.controls.borrow().iter() {
             control.recall();
         }
-    }
-
-    /// How many bytes in a second a client may get; nothing if as many as it takes.
-    pub const fn rate_to_client(&self) -> Option<NonZeroU32> {
-        self.front.rate_to_client()
-    }
-
-    /// Whether statements are traced.
-    pub const fn is_tracing(&self) -> bool {
-        self.is_tracing.get()
-    }
-
-    /// Whether tables are split over servers.
-    pub const fn has_shards(&self) -> bool {
-        self.has_shards.get()
     }
 
     /// What is looked at with each command, and by what clients are let in.

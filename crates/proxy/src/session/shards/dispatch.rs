@@ -35,7 +35,7 @@ pub(crate) async fn at_shards(
     kind: Kind,
 ) -> Result<Phase, Ending> {
     entry.control.set_busy();
-    if !entry.worker.has_shards() && !leg.links.away.role.has_transaction() {
+    if !entry.worker.has_shards.get() && !leg.links.away.role.has_transaction() {
         // There are no sharded tables any more.
         leave_shards(entry, &leg.state, &mut leg.links).await?;
         return Ok(Phase::Reading);

@@ -109,8 +109,8 @@ pub(super) async fn wait_for_parts<T>(
 
 /// Servers were switched off: what runs at shards is to look whether it is at one of them.
 pub(super) fn pass_recall(control: &Control, parts: &[Rc<Control>]) {
-    if control.is_recalled() {
-        parts.iter().filter(|part| !part.is_recalled()).for_each(|part| part.recall());
+    if control.recalled.get() {
+        parts.iter().filter(|part| !part.recalled.get()).for_each(|part| part.recall());
     }
 }
 

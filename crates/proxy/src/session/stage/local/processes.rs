@@ -42,7 +42,7 @@ impl Cx<'_> {
 /// The sessions of all workers that answer in time, by their ids.
 async fn sessions(worker: &Rc<Worker>) -> Vec<SessionStats> {
     let ask = |sibling: &Rc<Worker>| sibling.seated(SESSIONS_LISTED_MAX);
-    let answers = worker.shared.siblings.ask(worker.index(), ask);
+    let answers = worker.shared.siblings.ask(worker.index, ask);
     let mut all = worker.seated(SESSIONS_LISTED_MAX);
     let deadline = Instant::now() + SESSIONS_WAIT_MAX;
     for answer in answers {

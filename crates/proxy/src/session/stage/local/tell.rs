@@ -101,7 +101,7 @@ async fn explain_route(
     from: usize,
 ) -> Result<Option<Explanation>, Ending> {
     let Some(command) = copied.map(Copied::command) else { return Ok(None) };
-    if entry.worker.has_shards() {
+    if entry.worker.has_shards.get() {
         return Box::pin(explain_shards(entry, leg, command, from)).await;
     }
     Ok(explain_command(entry, &leg.state, &leg.links, command, from))
