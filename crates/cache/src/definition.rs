@@ -273,8 +273,7 @@ fn of_triggers(triggers: &[(Vec<u8>, String)], schema: &str) -> Option<Vec<Table
         if !uses.routines.is_empty() || !names_all_tables(action, modes) {
             return None;
         }
-        let here = |table: Table| Table { schema: table.schema.or_else(|| Some(schema.to_owned())), ..table };
-        all.extend(uses.tables.into_iter().map(here));
+        all.extend(uses.tables.into_iter().map(|table| table.within(schema)));
     }
     few(all.into_iter())
 }

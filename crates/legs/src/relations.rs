@@ -5,9 +5,9 @@
 //! session's server is asked what is there; what it says holds for all sessions of the worker.
 
 use runtime::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX};
-use session::relations::Relation;
 use sql::routine;
 use sql::routine::unhex;
+use sql::shape::Table;
 use upstream::Reply;
 use wire::packet::Cells;
 
@@ -24,8 +24,8 @@ pub fn defines(text: &[u8]) -> bool {
 
 /// How to ask what is behind a name. Definitions come in hexadecimal: what character set results
 /// have does not matter.
-pub(crate) fn question(relation: &Relation) -> String {
-    let Relation { schema, name } = relation;
+pub(crate) fn question(table: &Table) -> String {
+    let (schema, name) = (table.schema.as_deref().unwrap_or_default(), &table.name);
     format!(
         "SELECT 'view', HEX(VIEW_DEFINITION), '' FROM information_schema.VIEWS \
          WHERE TABLE_SCHEMA = '{schema}' AND TABLE_NAME = '{name}' UNION ALL \

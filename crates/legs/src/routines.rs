@@ -9,10 +9,11 @@ use front::ending::Ending;
 use runtime::limits::ROUTINE_BYTES_MAX;
 use runtime::worker::Worker;
 use session::limits::{ROUTINES_MAX, TABLES_MAX};
-use session::relations::{Behind, Relation};
+use session::relations::Behind;
 use session::state::Pin;
 use session::unjudged::{CODE, Code, Routine, Unjudged};
 use sql::routine::Kind;
+use sql::shape::Table;
 use sql::{Modes, routine};
 use tokio::time::Instant;
 use upstream::Reply;
@@ -23,7 +24,7 @@ use crate::entry::BookEntry;
 use crate::facts::asking::{
     ask_rows, ask_server, end_question, forget_warnings, has_mode, has_usual_grammar, packet_of, texts,
 };
-use crate::facts::behind::relations_of;
+use crate::facts::behind::askable;
 use crate::facts::places::{has_one_way, shares};
 use crate::leg::Leg;
 use crate::relations;
@@ -116,8 +117,8 @@ pub async fn judge_routines(entry: &BookEntry, leg: &mut Leg) -> Result<(), Endi
         }
     }
     for code in &all {
-        if let Code::Behind(relation) = code {
-            note_behind(&entry.worker, &leg.state, relation, Behind::Nothing, version);
+        if let Code::Behind(table) = code {
+            note_behind(&entry.worker, &leg.state, table, Behind::Nothing, version);
         }
     }
     // A server that has been in another schema and back knows the character set of this one
@@ -137,8 +138,7 @@ pub async fn judge_routines(entry: &BookEntry, leg: &mut Leg) -> Result<(), Endi
 fn is_known_to_be_harmless(worker: &Worker, state: &SessionState, code: &Code, hostgroup: u32) -> bool {
     let whose = state.whose(hostgroup);
     let (relations, now) = worker.relations();
-    let behind = |relation| relations.behind(whose, relation, now);
-    matches!(code, Code::Behind(relation) if behind(relation) == Some(Behind::Nothing))
+    matches!(code, Code::Behind(table) if relations.behind(whose, table, now) == Some(Behind::Nothing))
 }
 
 /// What these use by what their server has answered; nothing if one leaves something, or may.
@@ -154,34 +154,34 @@ fn used_by(
     let mut all = Vec::new();
     for code in batch {
         let (uses, schema) = match code {
-            Code::Routine(routine) => (uses_of(replies.next()?, replies.next()?)?, &routine.schema),
-            Code::Behind(relation) => {
+            Code::Routine(routine) => (uses_of(replies.next()?, replies.next()?)?, routine.schema.as_str()),
+            Code::Behind(table) => {
                 let reply = replies.next()?;
                 if relations::takes_values(reply) {
-                    note_behind(worker, state, relation, Behind::Sequence, version);
+                    note_behind(worker, state, table, Behind::Sequence, version);
                     return None;
                 }
                 let Some(uses) = relations::uses(reply) else {
-                    note_behind(worker, state, relation, Behind::Something, version);
+                    note_behind(worker, state, table, Behind::Something, version);
                     return None;
                 };
-                (uses, &relation.schema)
+                (uses, table.schema.as_deref().unwrap_or_default())
             }
         };
         for called in uses.routines {
             all.push(Code::Routine(Routine::of(called, schema)?));
         }
-        let tables = relations_of(uses.tables.into_iter(), schema);
+        let tables = askable(uses.tables.into_iter(), schema);
         let judges = worker.settings().judge_tables;
         all.extend(tables.into_iter().filter(|_| judges).map(Code::Behind));
     }
     Some(all)
 }
 
-fn note_behind(worker: &Worker, state: &SessionState, relation: &Relation, behind: Behind, version: u64) {
+fn note_behind(worker: &Worker, state: &SessionState, table: &Table, behind: Behind, version: u64) {
     let whose = state.whose(state.here);
     let (relations, now) = worker.relations();
-    relations.note(whose, relation, behind, (version, now));
+    relations.note(whose, table, behind, (version, now));
 }
 
 /// How to ask what a routine is, and whether it has been that since it was called and longer; or
@@ -189,7 +189,7 @@ fn note_behind(worker: &Worker, state: &SessionState, relation: &Relation, behin
 fn questions(code: &Code, age: Duration) -> Vec<String> {
     let Routine { kind, schema, name, near } = match code {
         Code::Routine(routine) => routine,
-        Code::Behind(relation) => return vec![relations::question(relation)],
+        Code::Behind(table) => return vec![relations::question(table)],
     };
     let kind = match kind {
         Kind::Procedure => "PROCEDURE",

@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 use route::Caller;
+use sql::shape::Table;
 
 use crate::limits::{RELATION_AGE_MAX_MS, RELATIONS_MAX, SEEN_THROUGH_MAX};
 
@@ -43,15 +44,6 @@ impl Drop for Defining {
     fn drop(&mut self) {
         self.0.0.fetch_add(1, Release);
     }
-}
-
-/// A table or a view.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Relation {
-    /// Its schema.
-    pub schema: String,
-    /// Its name.
-    pub name: String,
 }
 
 /// What is behind a name.
@@ -135,10 +127,10 @@ impl Relations {
 
     /// Whether nothing is behind all these names. If so, that is known from now on of statements
     /// with this digest, where it tells which tables they have.
-    pub fn are_harmless(&self, whose: Whose<'_>, all: &[Relation], digest: Option<u64>, now: u64) -> bool {
+    pub fn are_harmless(&self, whose: Whose<'_>, all: &[Table], digest: Option<u64>, now: u64) -> bool {
         let mut until = self.until(now);
-        for relation in all {
-            match self.entry(whose, relation, now) {
+        for table in all {
+            match self.entry(whose, table, now) {
                 Some((Behind::Nothing, its)) => until = until.min(its),
                 _ => return false,
             }
@@ -153,17 +145,17 @@ impl Relations {
     }
 
     /// What is behind this name, if that is known.
-    pub fn behind(&self, whose: Whose<'_>, relation: &Relation, now: u64) -> Option<Behind> {
-        self.entry(whose, relation, now).map(|(behind, _)| behind)
+    pub fn behind(&self, whose: Whose<'_>, table: &Table, now: u64) -> Option<Behind> {
+        self.entry(whose, table, now).map(|(behind, _)| behind)
     }
 
-    fn entry(&self, whose: Whose<'_>, relation: &Relation, now: u64) -> Option<(Behind, u64)> {
-        self.known.borrow().get(&self.hash(whose, relation)).copied().filter(|(_, until)| now < *until)
+    fn entry(&self, whose: Whose<'_>, table: &Table, now: u64) -> Option<(Behind, u64)> {
+        self.known.borrow().get(&self.hash(whose, table)).copied().filter(|(_, until)| now < *until)
     }
 
     /// Takes note of what is behind this name, if definitions are still of the version that they
     /// had when that was asked for.
-    pub fn note(&self, whose: Whose<'_>, relation: &Relation, behind: Behind, (version, now): (u64, u64)) {
+    pub fn note(&self, whose: Whose<'_>, table: &Table, behind: Behind, (version, now): (u64, u64)) {
         if version != self.version() {
             return;
         }
@@ -171,7 +163,7 @@ impl Relations {
         if known.len() >= RELATIONS_MAX {
             known.clear();
         }
-        known.insert(self.hash(whose, relation), (behind, self.until(now)));
+        known.insert(self.hash(whose, table), (behind, self.until(now)));
     }
 
     /// How long what is found out now may be counted on. A definition may come into force later
@@ -182,8 +174,8 @@ impl Relations {
         now + unchanged.min(RELATION_AGE_MAX_MS)
     }
 
-    fn hash(&self, whose: Whose<'_>, relation: &Relation) -> u64 {
-        self.hasher.hash_one((whose.hostgroup, whose.caller.user(), relation))
+    fn hash(&self, whose: Whose<'_>, table: &Table) -> u64 {
+        self.hasher.hash_one((whose.hostgroup, whose.caller.user(), table))
     }
 }
 
@@ -203,8 +195,8 @@ mod tests {
 
     const NOW: u64 = 1_000_000;
 
-    fn relation(name: &str) -> Relation {
-        Relation { schema: "a".into(), name: name.into() }
+    fn relation(name: &str) -> Table {
+        Table { schema: Some("a".into()), name: name.into() }
     }
 
     #[test]

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use route::reader::Reading;
 use sql::Modes;
 use sql::routine::{Called, Kind, called};
+use sql::shape::Table;
 
 use crate::limits::{ROUTINES_MAX, TABLES_MAX};
-use crate::relations::Relation;
 use crate::state::{Mark, Pin};
 
 /// Pins of a session that may have run code which the proxy does not see.
@@ -50,7 +50,7 @@ impl Routine {
 #[derive(Debug, Clone)]
 pub struct Calls {
     routines: Vec<Routine>,
-    tables: Vec<Relation>,
+    tables: Vec<Table>,
     /// When the first statement was sent that calls one of the routines, or that has one of the
     /// tables. Unknown before that.
     since: Option<Instant>,
@@ -84,8 +84,8 @@ impl Unseen {
 pub enum Code {
     /// A routine.
     Routine(Routine),
-    /// What is behind the name of a table.
-    Behind(Relation),
+    /// What is behind the name of a table, which has its schema.
+    Behind(Table),
 }
 
 impl Calls {
@@ -103,7 +103,7 @@ impl Calls {
     }
 
     /// No routines, but these tables.
-    pub fn of_tables(tables: Vec<Relation>) -> Self {
+    pub fn of_tables(tables: Vec<Table>) -> Self {
         Self { routines: Vec::new(), tables, since: None }
     }
 
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_age_is_that_of_the_first_statement_also_if_it_had_only_tables() {
-        let table = Relation { schema: "a".to_owned(), name: "t".to_owned() };
+        let table = Table { schema: Some("a".to_owned()), name: "t".to_owned() };
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
         let first = Unseen::Unknown(Box::new(Calls::of_tables(vec![table]))).at(start);

@@ -49,6 +49,14 @@ pub struct Table {
     pub name: String,
 }
 
+impl Table {
+    /// The same with its schema, which is this one if the statement does not say it.
+    #[must_use]
+    pub fn within(self, schema: &str) -> Self {
+        Self { schema: self.schema.or_else(|| Some(schema.to_owned())), ..self }
+    }
+}
+
 /// What a statement is and does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {

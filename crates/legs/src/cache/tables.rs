@@ -10,7 +10,6 @@ use route::Tables;
 use runtime::cached::to_learn::ToLearn;
 use runtime::worker::Worker;
 use session::limits::TABLES_MAX;
-use session::relations::Relation;
 use session::state::Pin;
 use session::unjudged::CODE;
 use sql::shape::Table;
@@ -22,7 +21,7 @@ use wire::reply::Answer;
 use crate::cache::said::cache_account;
 use crate::entry::BookEntry;
 use crate::facts::asking::{ask_besides, ask_rows, forget_warnings, packet_of};
-use crate::facts::behind::can_be_asked_for;
+use crate::facts::behind::is_askable;
 use crate::leg::Leg;
 use crate::links::Links;
 use crate::state::SessionState;
@@ -152,9 +151,8 @@ fn is_learnt(worker: &Worker, state: &SessionState, hostgroup: u32, table: &Tabl
 impl SessionState {
     /// The same tables, with the schemas that they are in.
     pub fn with_schemas(&self, tables: &[Table]) -> Vec<Table> {
-        let here = || Some(String::from_utf8_lossy(self.caller.schema()).into_owned());
-        let named = |table: &Table| Table { schema: table.schema.clone().or_else(here), ..table.clone() };
-        tables.iter().map(named).collect()
+        let here = String::from_utf8_lossy(self.caller.schema());
+        tables.iter().map(|table| table.clone().within(&here)).collect()
     }
 }
 
@@ -181,18 +179,6 @@ fn note_errors(replies: &[Reply], link: Option<&mut Connection>) {
     if let Some(link) = link.filter(|_| replies.iter().any(|reply| reply.error().is_some())) {
         link.own_warnings = true;
     }
-}
-
-/// The longest name of a table, 64 letters.
-const NAME_BYTES_MAX: usize = 256;
-
-/// Whether a server can be asked for a table by its name.
-fn is_askable(table: &Table) -> bool {
-    if table.name.len() > NAME_BYTES_MAX {
-        return false;
-    }
-    let schema = table.schema.clone().unwrap_or_default();
-    can_be_asked_for(&Relation { schema, name: table.name.clone() })
 }
 
 /// The definition that a reply tells of a table of `schema`.

@@ -3,13 +3,16 @@
 use runtime::decided::Decided;
 use runtime::worker::Worker;
 use session::limits::TABLES_MAX;
-use session::relations::{Behind, Relation, Whose};
+use session::relations::{Behind, Whose};
 use session::state::marks::prepared_text;
 use session::unjudged::{Calls, Unseen};
-use sql::shape::{Effects, SCHEMAS_OF_SERVERS};
+use sql::shape::{Effects, SCHEMAS_OF_SERVERS, Table};
 use sql::{Modes, Options, Shape, StatementKind};
 
 use crate::state::SessionState;
+
+/// The longest name of a table, 64 letters.
+const NAME_BYTES_MAX: usize = 256;
 
 /// Statements that run nothing of what is behind the names that they define.
 const DEFINES: [StatementKind; 7] = [
@@ -42,10 +45,10 @@ pub(crate) fn behind_tables(
     if relations.are_harmless(whose, &all, digest, now) {
         return None;
     }
-    let behind = |relation: &Relation| relations.behind(whose, relation, now);
+    let behind = |table: &Table| relations.behind(whose, table, now);
     // A `DEFAULT(column)` takes one as well.
     let takes = decided.plan.effects.intersects(Effects::WRITES.union(Effects::SEQUENCE));
-    let matters = |one: &Relation| match behind(one) {
+    let matters = |one: &Table| match behind(one) {
         Some(Behind::Something) => true,
         Some(Behind::Sequence) => takes,
         Some(Behind::Nothing) | None => false,
@@ -75,32 +78,29 @@ impl SessionState {
 }
 
 /// The tables of a statement in this schema that can be asked for.
-fn tables_of(text: &[u8], schema: &[u8]) -> Vec<Relation> {
+fn tables_of(text: &[u8], schema: &[u8]) -> Vec<Table> {
     let Shape { kind, reads, mut writes, .. } = Shape::of(text, Modes::default());
     if DEFINES.contains(&kind) {
         writes.clear();
     }
     let schema = std::str::from_utf8(schema).unwrap_or_default();
-    relations_of(reads.into_iter().chain(writes), schema)
+    askable(reads.into_iter().chain(writes), schema)
 }
 
-/// These tables, named by what is in this schema.
-pub(crate) fn relations_of(tables: impl Iterator<Item = sql::shape::Table>, schema: &str) -> Vec<Relation> {
-    let relation = |table: sql::shape::Table| Relation {
-        schema: table.schema.unwrap_or_else(|| schema.to_owned()),
-        name: table.name,
-    };
-    let mut all: Vec<_> = tables.map(relation).filter(can_be_asked_for).collect();
+/// Those of these tables that can be asked for, with their schemas. Names without one are of this
+/// schema.
+pub(crate) fn askable(tables: impl Iterator<Item = Table>, schema: &str) -> Vec<Table> {
+    let mut all: Vec<_> = tables.map(|table| table.within(schema)).filter(is_askable).collect();
     all.dedup();
     all
 }
 
-/// Whether a name can be put into a question as it is, and is not a server's own.
-pub(crate) fn can_be_asked_for(relation: &Relation) -> bool {
-    let Relation { schema, name } = relation;
+/// Whether the name of a table can be put into a question as it is, and is not a server's own.
+pub(crate) fn is_askable(table: &Table) -> bool {
+    let (schema, name) = (table.schema.as_deref().unwrap_or_default(), table.name.as_str());
     let is_plain = |text: &str| !text.is_empty() && !text.contains(['\'', '\\', char::REPLACEMENT_CHARACTER]);
     let is_of_servers = SCHEMAS_OF_SERVERS.iter().any(|own| own.eq_ignore_ascii_case(schema));
-    is_plain(schema) && is_plain(name) && !is_of_servers
+    is_plain(schema) && is_plain(name) && name.len() <= NAME_BYTES_MAX && !is_of_servers
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
 
     fn names(text: &str) -> Vec<String> {
         let all = tables_of(text.as_bytes(), b"db");
-        all.iter().map(|one| format!("{}.{}", one.schema, one.name)).collect()
+        all.iter().map(|one| format!("{}.{}", one.schema.as_deref().unwrap(), one.name)).collect()
     }
 
     #[test]
