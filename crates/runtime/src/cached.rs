@@ -3,7 +3,6 @@
 
 pub mod answer;
 pub mod asked;
-pub mod to_learn;
 
 use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::collections::HashMap;
@@ -21,11 +20,11 @@ use sql::shape::Table;
 use wire::Capabilities;
 
 use crate::cached::answer::Known;
-use crate::cached::to_learn::ToLearn;
 use crate::limits::{CACHE_CLASSES_MAX, CACHE_KNOWN_BYTES_MAX, CACHE_KNOWN_MAX};
 use crate::state::Settings;
 use session::cached::class;
 use session::identity::Identity;
+use session::limits::TABLES_MAX;
 use session::tier::{Age, tell};
 use upstream::query;
 
@@ -43,11 +42,15 @@ pub struct Cached {
     /// Hashes of the tables that open transactions have written, by session; those of which that is
     /// not known are not there.
     pub written: RefCell<HashMap<u32, Vec<u64>>>,
-    /// Definitions to be asked for, by the session that is to ask.
+    /// What is to be asked of servers, by the session that is to ask.
     pub to_learn: RefCell<HashMap<u32, ToLearn>>,
     /// What definitions say about statements.
     pub memo: RefCell<Memo<Policy>>,
 }
+
+/// The hostgroup whose server is to be asked for its defaults, and for the definitions of these
+/// tables, which have their schemas and are at most [`TABLES_MAX`].
+pub type ToLearn = (u32, Vec<Table>);
 
 /// What of a rule's wishes decides about what an answer depends on, and who gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,13 +160,19 @@ impl Cached {
         key.map(|key| (key, account))
     }
 
-    /// A session is to ask a server of this hostgroup for its defaults, and for these definitions.
+    /// A session is to ask a server of this hostgroup for its defaults, and for these definitions,
+    /// as far as there is room.
     pub fn want(&self, session: u32, hostgroup: u32, tables: impl IntoIterator<Item = Table>) {
         let mut wanted = self.to_learn.borrow_mut();
-        let mut all = wanted.remove(&session).filter(|all| all.is_at(hostgroup));
-        let into = all.get_or_insert_with(|| ToLearn::of(hostgroup));
-        tables.into_iter().for_each(|table| into.add(table));
-        wanted.extend(all.map(|all| (session, all)));
+        let (at, all) = wanted.entry(session).or_default();
+        if std::mem::replace(at, hostgroup) != hostgroup {
+            all.clear();
+        }
+        for table in tables {
+            if all.len() < TABLES_MAX && !all.contains(&table) {
+                all.push(table);
+            }
+        }
     }
 
     /// How many of the last lookups hit.

@@ -11,14 +11,9 @@ use crate::entry::BookEntry;
 impl BookEntry {
     /// Does this, and forgets which definitions it has found to be missing.
     pub fn without_questions<T>(&self, look: impl FnOnce() -> T) -> T {
-        let (to_learn, id) = (&self.worker.cached.to_learn, self.control.id());
-        let before = to_learn.borrow_mut().remove(&id);
+        let before = self.worker.cached.to_learn.take();
         let found = look();
-        let mut to_learn = to_learn.borrow_mut();
-        match before {
-            Some(before) => to_learn.insert(id, before),
-            None => to_learn.remove(&id),
-        };
+        self.worker.cached.to_learn.replace(before);
         found
     }
 }

@@ -7,7 +7,6 @@
 use cache::{Definition, Key, Learnt, Scope, Sight, question};
 use front::ending::Ending;
 use route::Tables;
-use runtime::cached::to_learn::ToLearn;
 use runtime::worker::Worker;
 use session::limits::TABLES_MAX;
 use session::state::Pin;
@@ -35,7 +34,7 @@ impl Leg {
         // Mostly no session is to ask for any.
         !wanted.is_empty()
             && is_last
-            && wanted.get(&entry.control.id()).is_some_and(|wanted| is_free_to_ask(self, wanted.hostgroup))
+            && wanted.get(&entry.control.id()).is_some_and(|(hostgroup, _)| is_free_to_ask(self, *hostgroup))
     }
 }
 
@@ -61,7 +60,7 @@ async fn learn_defaults(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> 
 /// Asks for definitions, and for those that these lead to.
 pub async fn learn_tables(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
     let wanted = entry.worker.cached.to_learn.borrow_mut().remove(&entry.control.id());
-    let Some(ToLearn { hostgroup, tables: mut all }) = wanted else { return Ok(()) };
+    let Some((hostgroup, mut all)) = wanted else { return Ok(()) };
     // Where many sessions need a definition, one of them asks.
     all.retain(|table| !is_learnt(&entry.worker, &leg.state, hostgroup, table));
     let mut asked = 0;
