@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use planner::define::{Collations, Known, TableDefinition};
 use planner::seen::Names;
+use planner::stored::Found;
+use session::remembered::Remembered;
 use shard::Layout;
 use sql::Dialect;
 use sql::parse::Tree;
 
 use crate::limits::{DEFINITION_AGE_MAX, DEFINITIONS_BYTES_MAX};
-use crate::stored::StoredCode;
 use crate::templates::Templates;
 
 /// The version of a server that texts are read for if nothing is known of the servers.
@@ -33,8 +34,9 @@ pub struct Catalog {
     pub templates: RefCell<Templates>,
     /// What physical names are to clients, by hostgroup.
     names: RefCell<HashMap<u32, Arc<Names>>>,
-    /// Stored code at servers.
-    pub stored: StoredCode,
+    /// Stored code beside sharded tables, by the user, the hostgroup and the object: users see what
+    /// they may.
+    pub stored: Remembered<Found>,
 }
 
 /// The definitions of logical tables.

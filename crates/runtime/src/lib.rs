@@ -39,7 +39,6 @@ pub mod shared;
 pub mod siblings;
 pub mod snapshot;
 pub mod spans;
-pub mod stored;
 pub mod templates;
 pub mod worker;
 

@@ -197,9 +197,6 @@ pub const IDS_WAIT_MAX: Duration = Duration::from_secs(10);
 /// at once.
 pub const DEFINITION_AGE_MAX: Duration = Duration::from_mins(1);
 
-/// Names of tables and routines whose stored code a worker remembers. Beyond, it forgets all.
-pub const STORED_MAX: usize = 4_096;
-
 /// Tables and routines that are looked at for one statement, with those that they use in turn.
 pub const STORED_BEHIND_MAX: usize = 64;
 

@@ -14,7 +14,7 @@
 //! - [`identity`]: who a client is;
 //! - [`last`]: what statements may ask about those before them, and [`ran`]: what those did;
 //! - [`limit`]: limits of users and query rules;
-//! - [`relations`]: what is behind the names of tables;
+//! - [`relations`]: what is behind the names of tables; [`remembered`]: for how long;
 //! - [`state`]: what a session has set, left behind and is told;
 //! - [`statement`]: the statements that the proxy has to understand;
 //! - [`texts`]: texts of prepared statements;
@@ -44,6 +44,7 @@ pub mod link;
 pub mod places;
 pub mod ran;
 pub mod relations;
+pub mod remembered;
 pub mod state;
 pub mod statement;
 pub mod texts;

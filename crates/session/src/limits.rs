@@ -52,8 +52,9 @@ pub const TABLES_MAX: usize = 64;
 /// Milliseconds after which servers are asked again what is behind a table.
 pub const RELATION_AGE_MAX_MS: u64 = 300_000;
 
-/// Tables of which a worker knows what is behind them. With one more it forgets all.
-pub const RELATIONS_MAX: usize = 4096;
+/// Tables of which a worker knows what is behind them, and names of which it knows what stored code
+/// beside sharded tables they have. With one more it forgets all.
+pub const REMEMBERED_MAX: usize = 4096;
 
 /// Statements of which a worker knows that nothing is behind their tables.
 pub const SEEN_THROUGH_MAX: usize = 1024;

@@ -5,8 +5,6 @@
 //! Statements are looked through once where those with the same digest have the same tables.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -14,7 +12,8 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use route::Caller;
 use sql::shape::Table;
 
-use crate::limits::{RELATION_AGE_MAX_MS, RELATIONS_MAX, SEEN_THROUGH_MAX};
+use crate::limits::{RELATION_AGE_MAX_MS, SEEN_THROUGH_MAX};
+use crate::remembered::Remembered;
 
 /// How often what may be behind the name of a table has begun to change, or has changed. Shared by
 /// all workers.
@@ -70,14 +69,11 @@ pub struct Whose<'a> {
 /// What one worker knows.
 #[derive(Debug)]
 pub struct Relations {
-    /// By the hash of whose they are and what they are called; until this time in milliseconds.
-    known: RefCell<HashMap<u64, (Behind, u64)>>,
+    /// What is behind names, by the hostgroup, the user and the name.
+    known: Remembered<Behind>,
     /// Statements with nothing behind their tables, at the places that their hashes have.
     seen_through: RefCell<Box<[(u64, u64)]>>,
-    hasher: RandomState,
-    /// The number of the definitions that this is about.
-    version: Cell<u64>,
-    /// Since when they are the same; nothing if that is longer than it matters.
+    /// Since when definitions are the same; nothing if that is longer than it matters.
     since: Cell<Option<u64>>,
 }
 
@@ -86,10 +82,8 @@ const _: () = assert!(SEEN_THROUGH_MAX.is_power_of_two(), "places are the lower 
 impl Default for Relations {
     fn default() -> Self {
         Self {
-            known: RefCell::default(),
+            known: Remembered::default(),
             seen_through: RefCell::new(vec![(0, 0); SEEN_THROUGH_MAX].into()),
-            hasher: RandomState::new(),
-            version: Cell::new(0),
             since: Cell::new(None),
         }
     }
@@ -100,9 +94,8 @@ impl Relations {
     /// Returns the time in milliseconds that goes with what is found out now: `exactly` as long as
     /// definitions are new, else `about` now.
     pub fn refresh(&self, version: u64, about: u64, exactly: impl Fn() -> u64) -> u64 {
-        if self.version.replace(version) != version {
+        if self.known.refresh(version) {
             self.since.set(Some(exactly()));
-            self.known.borrow_mut().clear();
             self.seen_through.borrow_mut().fill((0, 0));
         }
         match self.since.get() {
@@ -116,7 +109,7 @@ impl Relations {
 
     /// The version of the definitions that this is about.
     pub const fn version(&self) -> u64 {
-        self.version.get()
+        self.known.version()
     }
 
     /// Whether nothing is behind the tables of statements with this digest.
@@ -150,20 +143,14 @@ impl Relations {
     }
 
     fn entry(&self, whose: Whose<'_>, table: &Table, now: u64) -> Option<(Behind, u64)> {
-        self.known.borrow().get(&self.hash(whose, table)).copied().filter(|(_, until)| now < *until)
+        self.known.get((whose.hostgroup, whose.caller.user(), table), now)
     }
 
     /// Takes note of what is behind this name, if definitions are still of the version that they
     /// had when that was asked for.
     pub fn note(&self, whose: Whose<'_>, table: &Table, behind: Behind, (version, now): (u64, u64)) {
-        if version != self.version() {
-            return;
-        }
-        let mut known = self.known.borrow_mut();
-        if known.len() >= RELATIONS_MAX {
-            known.clear();
-        }
-        known.insert(self.hash(whose, table), (behind, self.until(now)));
+        let about = (whose.hostgroup, whose.caller.user(), table);
+        self.known.note(about, behind, (version, self.until(now)));
     }
 
     /// How long what is found out now may be counted on. A definition may come into force later
@@ -172,10 +159,6 @@ impl Relations {
     fn until(&self, now: u64) -> u64 {
         let unchanged = self.since.get().map_or(RELATION_AGE_MAX_MS, |since| now.saturating_sub(since));
         now + unchanged.min(RELATION_AGE_MAX_MS)
-    }
-
-    fn hash(&self, whose: Whose<'_>, table: &Table) -> u64 {
-        self.hasher.hash_one((whose.hostgroup, whose.caller.user(), table))
     }
 }
 
@@ -250,15 +233,5 @@ mod tests {
         assert!(!known(NOW + 8), "it was asked for before the end");
         relations.note(whose, &relation("t"), Behind::Nothing, (relations.version(), NOW + 8));
         assert!(known(NOW + 9));
-    }
-
-    #[test]
-    fn there_is_a_limit() {
-        let (relations, caller) = (Relations::default(), Caller::new(b"u", b"a", "", 0));
-        let whose = Whose { caller: &caller, hostgroup: 1 };
-        for number in 0..=RELATIONS_MAX {
-            relations.note(whose, &relation(&number.to_string()), Behind::Nothing, (0, NOW));
-        }
-        assert_eq!(relations.known.borrow().len(), 1);
     }
 }

@@ -2,17 +2,19 @@
 //! and what would see a part of a sharded table only does not run.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use legs::entry::BookEntry;
 use legs::facts::places::has_one_way;
 use legs::leg::Leg;
 use legs::links::Links;
 use legs::state::SessionState;
+use net::clock::millis;
 use planner::plan::Branch;
 use planner::stored::{Found, Object, Unreadable, Used, Wrong, objects, wrong};
 use route::StatementPlan;
 use runtime::explain::shards::shard_hint;
-use runtime::limits::STORED_BEHIND_MAX;
+use runtime::limits::{DEFINITION_AGE_MAX, STORED_BEHIND_MAX};
 use shard::Layout;
 use sql::lexer::{Kind as Token, Lexer};
 use sql::parse::{Kind, Tree};
@@ -154,10 +156,10 @@ async fn found_behind(
     layout: &Layout,
 ) -> Result<Found, Halt> {
     let version = entry.worker.shared.definitions.version();
-    let stored = &entry.worker.shards.stored;
+    let (stored, caller) = (&entry.worker.shards.stored, Arc::clone(&leg.state.caller));
+    let about = (caller.user(), hostgroup, object);
     stored.refresh(version);
-    let key = (leg.state.caller.user().into(), hostgroup, object.clone());
-    if let Some(found) = stored.get(&key, entry.worker.shared.uptime()) {
+    if let Some((found, _)) = stored.get(about, entry.worker.uptime_ms()) {
         return Ok(found);
     }
     let reply = ask_at(entry, leg, hostgroup, object.question().as_bytes()).await?;
@@ -168,7 +170,8 @@ async fn found_behind(
     }
     let found = cells(&reply).ok_or(Unreadable).and_then(|rows| Found::of(layout, &rows));
     let found = found.map_err(|why| ClientError::not_sharded(&part(), &why.to_string()))?;
-    entry.worker.shards.stored.learn(key, &found, (entry.worker.shared.uptime(), version));
+    let until = entry.worker.shared.uptime() + DEFINITION_AGE_MAX;
+    stored.note(about, found.clone(), (version, millis(until)));
     Ok(found)
 }
 
