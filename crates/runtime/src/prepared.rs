@@ -19,7 +19,6 @@ use session::definitions::Definitions;
 use session::homes::Homes;
 use session::link::LinkState;
 use session::places::Came;
-use session::told_columns::ToldColumns;
 pub use statement::Prepared;
 
 use crate::limits::{LEFT_TEXT_MAX, PREPARED_BYTES_MAX};
@@ -113,7 +112,7 @@ pub struct Registry {
     /// What has come of the answer to the first of them, if the client keeps what it says.
     hearing: Option<Definitions>,
     /// The same of the answer to an execution.
-    told: ToldColumns,
+    told: Definitions,
     by_id: HashMap<u32, Prepared>,
     homes: Homes,
     /// How many there have been.
@@ -128,7 +127,7 @@ impl Default for Registry {
         Self {
             awaiting: VecDeque::new(),
             hearing: None,
-            told: ToldColumns::default(),
+            told: Definitions::default(),
             by_id: HashMap::new(),
             homes: Homes::default(),
             serial: 0,
@@ -151,7 +150,7 @@ impl Registry {
     /// The next bytes of the answer to the first statement that was awaited, for a client that
     /// keeps what it says.
     pub fn hear(&mut self, bytes: &[u8]) {
-        self.hearing.get_or_insert_default().read(bytes);
+        self.hearing.get_or_insert_with(Definitions::prepared).read(bytes);
     }
 
     /// The same of an execution.
@@ -178,7 +177,7 @@ impl Registry {
         link: &mut LinkState,
         statement: Option<reply::Prepared>,
     ) -> Option<Known> {
-        let told = self.hearing.take().map(|columns| columns.finish());
+        let told = self.hearing.take().and_then(|columns| columns.finish());
         let what = self.awaiting.pop_front()?;
         let Some(statement) = statement else {
             self.forget_last();

@@ -6,8 +6,7 @@
 //! - [`causal`]: reads at replicas that see acknowledged writes;
 //! - [`change`](mod@change): what a statement changes for those behind it;
 //! - [`committed`]: what a transaction over several servers has come to;
-//! - [`definitions`]: what a client was told of a prepared statement;
-//! - [`told_columns`]: what a client was told with an execution;
+//! - [`definitions`]: what a client was told of a prepared statement, and with its executions;
 //! - [`places`]: the prepared statements that a connection has, [`homes`]: where they live;
 //! - [`door`]: what a listener says about where statements go;
 //! - [`error`]: errors that the proxy makes itself;
@@ -49,7 +48,6 @@ pub mod state;
 pub mod statement;
 pub mod texts;
 pub mod tier;
-pub mod told_columns;
 pub mod turn;
 pub mod unanswered;
 pub mod unjudged;

@@ -60,7 +60,8 @@ impl Cx<'_> {
         if let Some(statement) = reply.prepared
             && let (Some(all), Some(link)) = (&mut self.leg.state.prepared, self.leg.links.connection_mut())
         {
-            let told = self.leg.state.identity.keeps_definitions().then(|| Definitions::of(&reply.bytes));
+            let keeps = self.leg.state.identity.keeps_definitions();
+            let told = if keeps { Definitions::of(&reply.bytes) } else { None };
             link.statements_mut().note(statement, preparing.known(told));
             if statement.warnings > 0 {
                 link.state_mut().pins.note(Mark::begin(Pin::Warnings));

@@ -119,7 +119,7 @@ impl Prepared {
     pub fn is_same(&self, statement: reply::Prepared, answer: &[u8]) -> bool {
         self.params == statement.params
             && (self.columns == 0) == (statement.columns == 0)
-            && self.told.is_none_or(|told| told == Definitions::of(answer))
+            && self.told.is_none_or(|told| Some(told) == Definitions::of(answer))
     }
 
     /// It is executed.
