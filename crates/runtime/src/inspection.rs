@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use observe::plane::ShardCheck;
-use planner::define::{Answer, Reader, Survey, TableDefinition, survey, table_statement};
+use planner::define::{Answer, Reader, Survey, TableDefinition, Unreadable, survey, table_statement};
 use shard::{Layout, Node};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -91,7 +91,8 @@ async fn ask(
     for place in places {
         let node = layout.tables().get(place.0).and_then(|table| table.nodes().get(place.1));
         let Some(Node { schema, table, .. }) = node else { continue };
-        let definition = asking.find(table_statement(schema, table).as_bytes(), read).await?;
+        let text = table_statement(schema, table);
+        let definition = asking.find(text.as_bytes(), |reply| read(reply).ok()?).await?;
         let mut answers = answers.borrow_mut();
         answers.bytes += definition.as_ref().map_or(0, TableDefinition::bytes);
         if answers.bytes > DEFINITIONS_BYTES_MAX {
@@ -104,11 +105,11 @@ async fn ask(
     Ok(())
 }
 
-/// The definition of a physical table by the reply to its statement.
-pub fn read(reply: &[u8]) -> Option<TableDefinition> {
+/// The definition of a physical table by the reply to its statement; none without rows.
+pub fn read(reply: &[u8]) -> Result<Option<TableDefinition>, Unreadable> {
     let mut reader = Reader::new();
-    for row in cells(reply)? {
-        reader.row(&row).ok()?;
+    for row in cells(reply).unwrap_or_default() {
+        reader.row(&row)?;
     }
-    reader.finish().ok()?
+    reader.finish()
 }

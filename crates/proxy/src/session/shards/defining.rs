@@ -15,6 +15,7 @@ use planner::plan::Branch;
 use runtime::ddl;
 use runtime::ddl::{Record, Running, State, Step, fingerprint};
 use runtime::gates::TableName;
+use runtime::inspection::read;
 use runtime::scattered::Scattered;
 use scatter::{Kind as Replied, Relay, Scatter as Replies, Source};
 use shard::Table;
@@ -141,7 +142,7 @@ async fn fingerprint_of(
     let [schema, table] = node;
     let text = planner::define::table_statement(schema, table);
     let reply = ask_at(entry, leg, hostgroup, text.as_bytes()).await?;
-    Ok(fingerprint(runtime::inspection::read(&reply).as_ref()))
+    Ok(fingerprint(read(&reply).ok().flatten().as_ref()))
 }
 
 /// Gives the client one reply out of those of nodes.

@@ -6,9 +6,9 @@ use legs::leg::Leg;
 use legs::shards::command::Command;
 use legs::shards::role::Inner;
 use planner::define::{
-    Answer, Collations, Known, Reader, TableDefinition, Unreadable, check, collation_statement,
-    table_statement,
+    Answer, Collations, Known, TableDefinition, check, collation_statement, table_statement,
 };
+use runtime::inspection::read;
 use shard::{Layout, Node, Table};
 use sql::parse::Tree;
 use wire::rows::cells;
@@ -138,12 +138,4 @@ pub(super) async fn ask_inner(
         lose_transaction(entry, leg, ClientError::PartFailed).await?;
     }
     Ok(reply)
-}
-
-fn read(reply: &[u8]) -> Result<Option<TableDefinition>, Unreadable> {
-    let mut reader = Reader::new();
-    for row in cells(reply).unwrap_or_default() {
-        reader.row(&row)?;
-    }
-    reader.finish()
 }
