@@ -23,9 +23,10 @@ const LIKE_MYSQL: &[u8] = b"8.0.36";
 #[derive(Debug, Default)]
 pub struct Catalog {
     tables: RefCell<Tables>,
-    collations: RefCell<Collations>,
-    /// The tree of the statement that is being read, in memory that is used again.
-    tree: RefCell<Tree>,
+    /// Collations that servers were asked for.
+    pub collations: RefCell<Collations>,
+    /// A tree to read a statement with, in memory that is used again: taken meanwhile.
+    pub tree: RefCell<Tree>,
     /// How servers read texts.
     dialect: Cell<Option<Dialect>>,
     /// How often tables had been defined anew through the proxy.
@@ -67,24 +68,9 @@ impl Tables {
 }
 
 impl Catalog {
-    /// A tree to read a statement with.
-    pub fn take_tree(&self) -> Tree {
-        self.tree.take()
-    }
-
-    /// The tree is for the next statement.
-    pub fn put_tree(&self, tree: Tree) {
-        self.tree.replace(tree);
-    }
-
     /// What is known of tables.
     pub fn tables(&self) -> Ref<'_, Tables> {
         self.tables.borrow()
-    }
-
-    /// What is known of collations.
-    pub fn collations(&self) -> Ref<'_, Collations> {
-        self.collations.borrow()
     }
 
     /// Whether a table should be asked for at `now`.
@@ -136,11 +122,6 @@ impl Catalog {
             self.templates.borrow_mut().clear();
             self.tables.replace(Tables::default());
         }
-    }
-
-    /// This is known of collations besides.
-    pub fn learn_collations(&self, collations: Collations) {
-        self.collations.borrow_mut().merge(collations);
     }
 
     /// What the physical names at a hostgroup are to clients.

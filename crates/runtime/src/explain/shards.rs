@@ -33,7 +33,7 @@ impl Planned {
         let dialect = catalog.likely_dialect()?;
         let read =
             Settings { modes: Modes::default(), dialect, pipes_as_concat: false, high_not_precedence: false };
-        let mut tree = catalog.take_tree();
+        let mut tree = catalog.tree.take();
         let planned = tree.read(text, &read).is_ok().then(|| {
             let tables = catalog.tables();
             let request = Request {
@@ -57,7 +57,7 @@ impl Planned {
             let is_certain = named.all(is_known);
             Self { plan, rows, is_certain }
         });
-        catalog.put_tree(tree);
+        catalog.tree.replace(tree);
         planned
     }
 

@@ -66,7 +66,7 @@ async fn learn_definition(
     let findings = check(layout, table, &found);
     entry.worker.shared.findings.log(&table.schema, &table.name, &findings);
     let catalog = &entry.worker.shards;
-    let known = Known::of(&defined, &catalog.collations());
+    let known = Known::of(&defined, &catalog.collations.borrow());
     let now = entry.worker.shared.uptime();
     // Rows that bring their ids need no sequence; others are refused one by one.
     let matters = findings.iter().find(|finding| finding.problem.stops_writes());
@@ -91,7 +91,7 @@ async fn definition_of(entry: &BookEntry, leg: &mut Leg, node: &Node) -> Result<
     };
     let Some(definition) = definition else { return Ok(Answer::NoTable) };
     loop {
-        let unknown = entry.worker.shards.collations().unknown(&definition);
+        let unknown = entry.worker.shards.collations.borrow().unknown(&definition);
         if unknown.is_empty() {
             return Ok(Answer::Table(definition));
         }
@@ -107,7 +107,7 @@ async fn definition_of(entry: &BookEntry, leg: &mut Leg, node: &Node) -> Result<
             );
             return Ok(Answer::Table(definition));
         }
-        entry.worker.shards.learn_collations(learned);
+        entry.worker.shards.collations.borrow_mut().merge(learned);
     }
 }
 

@@ -65,7 +65,7 @@ async fn explained(
     let Some(read) = read_settings(&entry.worker, &leg.state, charset).await else {
         return Ok(None);
     };
-    let mut tree = entry.worker.shards.take_tree();
+    let mut tree = entry.worker.shards.tree.take();
     let explained = if tree.read(&command.text, &read).is_ok() {
         learn_definitions(entry, leg, command, &tree, layout).await?;
         with_request(entry, &leg.state, (command, &tree), read, layout, &[], |request, asker| {
@@ -79,6 +79,6 @@ async fn explained(
     } else {
         None
     };
-    entry.worker.shards.put_tree(tree);
+    entry.worker.shards.tree.replace(tree);
     Ok(explained)
 }

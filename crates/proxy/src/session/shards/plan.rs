@@ -112,7 +112,7 @@ async fn way_anew(
     layout: &Arc<Layout>,
 ) -> Result<Way, Halt> {
     let text = &command.text;
-    let mut tree = entry.worker.shards.take_tree();
+    let mut tree = entry.worker.shards.tree.take();
     let way = match tree.read(text, &read) {
         Ok(_) => {
             learn_definitions(entry, leg, command, &tree, layout).await?;
@@ -135,7 +135,7 @@ async fn way_anew(
         let kept = || kept(entry, &leg.state, command, &tree, read, layout, &way);
         entry.worker.shards.templates.borrow_mut().learn(text, holds(entry, &leg.state, read), kept);
     }
-    entry.worker.shards.put_tree(tree);
+    entry.worker.shards.tree.replace(tree);
     Ok(way)
 }
 
@@ -155,7 +155,7 @@ pub(super) async fn sample_of(
     let Some(read) = read_settings(&entry.worker, &leg.state, charset).await else {
         return Ok(None);
     };
-    let mut tree = entry.worker.shards.take_tree();
+    let mut tree = entry.worker.shards.tree.take();
     let schema = String::from_utf8_lossy(leg.state.caller.schema()).into_owned();
     let sample = match tree.read(text, &read) {
         Ok(_) => {
@@ -181,7 +181,7 @@ pub(super) async fn sample_of(
         let named = Named { text, what, modes: read.modes, schema: &schema, tree };
         stopped_behind(entry, leg, &named, &Way::Home, layout).await?;
     }
-    entry.worker.shards.put_tree(tree);
+    entry.worker.shards.tree.replace(tree);
     let schema = leg.state.caller.schema().into();
     let context = Context { schema, read, settings: Rc::clone(leg.state.shared_settings()) };
     Ok(sample.map(|branch| (branch, context)))
