@@ -11,7 +11,7 @@ use runtime::worker::Worker;
 use session::limits::{ROUTINES_MAX, TABLES_MAX};
 use session::relations::Behind;
 use session::state::Pin;
-use session::unjudged::{CODE, Code, Routine, Unjudged};
+use session::unjudged::{CODE, Code, Routine, Unjudged, add};
 use sql::routine::Kind;
 use sql::shape::Table;
 use sql::{Modes, routine};
@@ -107,11 +107,7 @@ pub async fn judge_routines(entry: &BookEntry, leg: &mut Leg) -> Result<(), Endi
             return Ok(());
         };
         asked = all.len();
-        for code in more {
-            if !all.contains(&code) {
-                all.push(code);
-            }
-        }
+        add(&mut all, more);
         if all.len() > ROUTINES_MAX + TABLES_MAX {
             return Ok(());
         }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use route::{Caller, StatementPlan};
 use sql::shape::Effects;
-use wire::command::LAST_STATEMENT;
+use wire::command::{Kind, LAST_STATEMENT};
 use wire::reply;
 
 use session::definitions::Definitions;
@@ -147,15 +147,14 @@ impl Registry {
         self.awaiting.push_back(what);
     }
 
-    /// The next bytes of the answer to the first statement that was awaited, for a client that
-    /// keeps what it says.
-    pub fn hear(&mut self, bytes: &[u8]) {
-        self.hearing.get_or_insert_with(Definitions::prepared).read(bytes);
-    }
-
-    /// The same of an execution.
-    pub fn hear_execution(&mut self, bytes: &[u8]) {
-        self.told.read(bytes);
+    /// The next bytes of the answer to a command, for a client that keeps what it says: to the
+    /// first statement that was awaited, or to an execution.
+    pub fn hear(&mut self, kind: Option<Kind>, bytes: &[u8]) {
+        match kind {
+            Some(Kind::StmtPrepare) => self.hearing.get_or_insert_with(Definitions::prepared).read(bytes),
+            Some(Kind::StmtExecute) => self.told.read(bytes),
+            _ => {}
+        }
     }
 
     /// The hash of the columns that the answer to an execution has told, if it was heard and has

@@ -49,8 +49,7 @@ impl Routine {
 /// The routines that a statement calls, and its tables.
 #[derive(Debug, Clone)]
 pub struct Calls {
-    routines: Vec<Routine>,
-    tables: Vec<Table>,
+    code: Vec<Code>,
     /// When the first statement was sent that calls one of the routines, or that has one of the
     /// tables. Unknown before that.
     since: Option<Instant>,
@@ -88,6 +87,12 @@ pub enum Code {
     Behind(Table),
 }
 
+impl Code {
+    const fn is_table(&self) -> bool {
+        matches!(self, Self::Behind(_))
+    }
+}
+
 impl Calls {
     /// Those of this statement in this schema; none if not all of them are known.
     pub fn of(text: &[u8], schema: &[u8], reading: Reading) -> Option<Box<Self>> {
@@ -97,14 +102,15 @@ impl Calls {
             return None;
         }
         let schema = std::str::from_utf8(schema).ok()?;
-        let routines = called(text, Modes::default())?.into_iter().map(|called| Routine::of(called, schema));
-        let routines = routines.collect::<Option<Vec<_>>>().filter(|routines| !routines.is_empty())?;
-        Some(Box::new(Self { routines, tables: Vec::new(), since: None }))
+        let routines = called(text, Modes::default())?.into_iter();
+        let code = routines.map(|called| Routine::of(called, schema).map(Code::Routine));
+        let code = code.collect::<Option<Vec<_>>>().filter(|routines| !routines.is_empty())?;
+        Some(Box::new(Self { code, since: None }))
     }
 
     /// No routines, but these tables.
     pub fn of_tables(tables: Vec<Table>) -> Self {
-        Self { routines: Vec::new(), tables, since: None }
+        Self { code: tables.into_iter().map(Code::Behind).collect(), since: None }
     }
 
     /// They are called now.
@@ -136,28 +142,27 @@ impl Unjudged {
         }
         let mut all = before.filter(|before| before.hostgroup == hostgroup)?;
         all.calls.since = all.calls.since.or(calls.since);
-        add(&mut all.calls.routines, calls.routines);
-        add(&mut all.calls.tables, calls.tables);
-        let is_few = all.calls.routines.len() <= ROUTINES_MAX && all.calls.tables.len() <= TABLES_MAX;
+        add(&mut all.calls.code, calls.code);
+        let tables = all.calls.code.iter().filter(|code| code.is_table()).count();
+        let is_few = all.calls.code.len() - tables <= ROUTINES_MAX && tables <= TABLES_MAX;
         is_few.then_some(all)
     }
 
     /// Whether there are no routines among it.
-    pub const fn has_only_tables(&self) -> bool {
-        self.calls.routines.is_empty()
+    pub fn has_only_tables(&self) -> bool {
+        self.calls.code.iter().all(Code::is_table)
     }
 
-    /// All of it, and how long ago the first statement with some of it was sent.
+    /// All of it, routines first, and how long ago the first statement with some of it was sent.
     pub fn take(self, now: Instant) -> (Vec<Code>, Duration) {
-        let Calls { routines, tables, since } = self.calls;
-        let age = since.map(|since| now.saturating_duration_since(since)).unwrap_or_default();
-        let routines = routines.into_iter().map(Code::Routine);
-        (routines.chain(tables.into_iter().map(Code::Behind)).collect(), age)
+        let Calls { mut code, since } = self.calls;
+        code.sort_by_key(Code::is_table);
+        (code, since.map(|since| now.saturating_duration_since(since)).unwrap_or_default())
     }
 }
 
 /// Adds each of `more` that is not there.
-fn add<T: PartialEq>(all: &mut Vec<T>, more: Vec<T>) {
+pub fn add<T: PartialEq>(all: &mut Vec<T>, more: Vec<T>) {
     for one in more {
         if !all.contains(&one) {
             all.push(one);
@@ -171,7 +176,11 @@ mod tests {
 
     fn calls(text: &str, schema: &str) -> Option<Vec<String>> {
         let calls = Calls::of(text.as_bytes(), schema.as_bytes(), Reading::default())?;
-        Some(calls.routines.iter().map(|routine| format!("{}.{}", routine.schema, routine.name)).collect())
+        let name = |code: &Code| match code {
+            Code::Routine(routine) => format!("{}.{}", routine.schema, routine.name),
+            Code::Behind(table) => panic!("{table:?}"),
+        };
+        Some(calls.code.iter().map(name).collect())
     }
 
     #[test]

@@ -157,7 +157,11 @@ impl At<'_> {
             let server = &self.backend.server().endpoint().endpoint;
             flight.taps.look(&*entry.worker, segment, server);
         }
-        self.note_definitions(entry, segment.bytes);
+        if self.flight.taps.keeps_definitions()
+            && let Some(registry) = &mut self.state.prepared
+        {
+            registry.hear(entry.control.running.kind(), segment.bytes);
+        }
     }
 
     /// The bytes of a part as the client gets them.
@@ -347,19 +351,6 @@ impl At<'_> {
         settle(self.state, self.flight, outcome, Some(link));
         work_at(&entry.control, self.state, &next);
         true
-    }
-
-    /// Takes note of what a server says of columns, for a client that keeps that.
-    fn note_definitions(&mut self, entry: &BookEntry, bytes: &[u8]) {
-        if self.flight.taps.keeps_definitions()
-            && let Some(registry) = &mut self.state.prepared
-        {
-            match entry.control.running.kind() {
-                Some(Kind::StmtPrepare) => registry.hear(bytes),
-                Some(Kind::StmtExecute) => registry.hear_execution(bytes),
-                _ => {}
-            }
-        }
     }
 
     /// Takes note of what a server has said of a statement, if that is what it was asked for, or

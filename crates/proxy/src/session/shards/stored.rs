@@ -15,6 +15,7 @@ use planner::stored::{Found, Object, Unreadable, Used, Wrong, objects, wrong};
 use route::StatementPlan;
 use runtime::explain::shards::shard_hint;
 use runtime::limits::{DEFINITION_AGE_MAX, STORED_BEHIND_MAX};
+use session::unjudged::add;
 use shard::Layout;
 use sql::lexer::{Kind as Token, Lexer};
 use sql::parse::{Kind, Tree};
@@ -133,11 +134,7 @@ async fn look_behind(
         if let Some(wrong) = found.wrong.or(is_hidden.then_some(Wrong::Hidden)) {
             return Err(stopped(&object, &wrong).into());
         }
-        for used in found.uses {
-            if !all.contains(&used) {
-                all.push(used);
-            }
-        }
+        add(&mut all, found.uses);
         at += 1;
         if all.len() > STORED_BEHIND_MAX {
             let why = format!("more than {STORED_BEHIND_MAX} tables and routines are behind its names");
