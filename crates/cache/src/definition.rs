@@ -260,15 +260,10 @@ fn of_view(text: &[u8], table: Definition) -> Definition {
 fn of_triggers(triggers: &[(Vec<u8>, String)], schema: &str) -> Option<Vec<Table>> {
     let mut all = Vec::new();
     for (action, modes) in triggers {
-        let has = |mode: &str| modes.split(',').any(|one| one == mode);
-        if action.is_empty() || action.len() > DEFINITION_BYTES_MAX || has("ORACLE") || has("MSSQL") {
+        if action.is_empty() || action.len() > DEFINITION_BYTES_MAX {
             return None;
         }
-        let modes = Modes {
-            ansi_quotes: has("ANSI_QUOTES"),
-            no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
-            ..Modes::default()
-        };
+        let modes = routine::modes(modes)?;
         let uses = routine::trigger(action, modes)?;
         if !uses.routines.is_empty() || !names_all_tables(action, modes) {
             return None;

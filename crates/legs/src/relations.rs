@@ -11,8 +11,6 @@ use sql::shape::Table;
 use upstream::Reply;
 use wire::packet::Cells;
 
-use crate::routines::modes_of;
-
 /// What is in a definition of what may be behind the name of a table.
 const DEFINITIONS: [&str; 5] = ["view", "trigger", "function", "procedure", "rename"];
 
@@ -59,7 +57,7 @@ pub(crate) fn uses(reply: &Reply) -> Option<routine::Uses> {
         let uses = match kind {
             _ if definition.is_empty() => routine::Uses::default(),
             b"view" => routine::view(&definition)?,
-            _ => routine::trigger(&definition, modes_of(std::str::from_utf8(modes).ok()?)?)?,
+            _ => routine::trigger(&definition, routine::modes(std::str::from_utf8(modes).ok()?)?)?,
         };
         all.routines.extend(uses.routines);
         all.tables.extend(uses.tables);

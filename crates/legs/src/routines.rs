@@ -12,18 +12,16 @@ use session::limits::{ROUTINES_MAX, TABLES_MAX};
 use session::relations::Behind;
 use session::state::Pin;
 use session::unjudged::{CODE, Code, Routine, Unjudged, add};
+use sql::routine;
 use sql::routine::Kind;
 use sql::shape::Table;
-use sql::{Modes, routine};
 use tokio::time::Instant;
 use upstream::Reply;
 use wire::StatusFlags;
 use wire::reply::Answer;
 
 use crate::entry::BookEntry;
-use crate::facts::asking::{
-    ask_rows, ask_server, end_question, forget_warnings, has_mode, has_usual_grammar, packet_of, texts,
-};
+use crate::facts::asking::{ask_rows, ask_server, end_question, forget_warnings, packet_of, texts};
 use crate::facts::behind::askable;
 use crate::facts::places::{has_one_way, shares};
 use crate::leg::Leg;
@@ -219,18 +217,7 @@ fn uses_of(definition: &Reply, unaltered: &Reply) -> Option<routine::Uses> {
     if text.len() > ROUTINE_BYTES_MAX || charset == "swe7" {
         return None;
     }
-    routine::definition(text.as_bytes(), modes_of(modes)?)
-}
-
-/// How a routine's body is to be read that was created in these modes; not at all if they have
-/// another grammar.
-pub(crate) fn modes_of(modes: &str) -> Option<Modes> {
-    let read = Modes {
-        ansi_quotes: has_mode(modes, "ANSI_QUOTES"),
-        no_backslash_escapes: has_mode(modes, "NO_BACKSLASH_ESCAPES"),
-        ..Modes::default()
-    };
-    has_usual_grammar(modes).then_some(read)
+    routine::definition(text.as_bytes(), routine::modes(modes)?)
 }
 
 #[cfg(test)]
@@ -243,13 +230,6 @@ mod tests {
         assert_eq!(texts(b"\x01a\xfb"), [""; 0]);
         assert_eq!(texts(b"\x02\xe4'"), ["?'"]);
         assert_eq!(texts(b"\x05abc"), [""; 0]);
-    }
-
-    #[test]
-    fn another_grammar_is_not_read() {
-        assert_eq!(modes_of("PIPES_AS_CONCAT,ANSI_QUOTES,IGNORE_SPACE,ORACLE"), None);
-        assert!(modes_of("STRICT_TRANS_TABLES,ANSI_QUOTES").is_some_and(|modes| modes.ansi_quotes));
-        assert_eq!(modes_of(""), Some(Modes::default()));
     }
 
     #[test]

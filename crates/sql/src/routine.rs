@@ -38,6 +38,24 @@ const OF_A_VIEW: Effects = Effects::NAMED_LOCKS
     .union(Effects::READS_LAST)
     .union(Effects::SETS_USER_VARIABLES);
 
+/// How stored code is read that was created in these modes, a list with commas; nothing if they
+/// have another grammar: in some of MariaDB's, packages have routines, and names are in brackets.
+///
+/// ```
+/// assert!(sql::routine::modes("STRICT_TRANS_TABLES,ANSI_QUOTES").unwrap().ansi_quotes);
+/// assert_eq!(sql::routine::modes("PIPES_AS_CONCAT,ANSI_QUOTES,IGNORE_SPACE,ORACLE"), None);
+/// assert_eq!(sql::routine::modes(""), Some(sql::Modes::default()));
+/// ```
+pub fn modes(list: &str) -> Option<Modes> {
+    let has = |mode: &str| list.split(',').any(|one| one == mode);
+    let read = Modes {
+        ansi_quotes: has("ANSI_QUOTES"),
+        no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
+        ..Modes::default()
+    };
+    (!has("ORACLE") && !has("MSSQL")).then_some(read)
+}
+
 /// The routines that a statement calls, functions that are not built in among them; `None` if its
 /// text does not tell, or if it has a user variable set by a procedure.
 ///

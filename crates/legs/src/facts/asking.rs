@@ -12,6 +12,7 @@ use runtime::invariant::in_use;
 use session::error::{ClientError, Gone};
 use session::identity::PLAIN;
 use session::state::Pin;
+use sql::routine;
 use tokio::time::{Duration, Instant, timeout};
 use upstream::{Connection, InternalQuery, Reply, internal_query, query};
 use wire::packet::TextRow;
@@ -161,7 +162,7 @@ pub(crate) async fn ask_rows(entry: &BookEntry, leg: &mut Leg) -> Result<bool, E
         counted.found = unknown.found.unwrap_or(found);
     }
     Ok(matches!(row.as_slice(), [_, _, charset, modes]
-        if PLAIN_CHARSETS.contains(&charset.as_str()) && has_usual_grammar(modes)))
+        if PLAIN_CHARSETS.contains(&charset.as_str()) && routine::modes(modes).is_some()))
 }
 
 /// The payload of a `COM_QUERY` of the proxy's own.
@@ -171,12 +172,6 @@ pub fn packet_of(state: &SessionState, text: &[u8]) -> Vec<u8> {
 
 /// Ends a transaction whatever `completion_type` is.
 pub(crate) const COMMIT: &[u8] = b"COMMIT AND NO CHAIN NO RELEASE";
-
-/// Whether statements are read in these modes as they are in others: in some of MariaDB's, packages
-/// have routines, and names are in brackets.
-pub(crate) fn has_usual_grammar(modes: &str) -> bool {
-    !has_mode(modes, "ORACLE") && !has_mode(modes, "MSSQL")
-}
 
 /// The values of a row of text; nothing if one is none. What is no UTF-8 is Latin-1, of which a
 /// question mark does for each letter.
@@ -196,10 +191,6 @@ pub(crate) const FIRST_QUESTION: &[u8] =
 /// Character sets of results in which a definition reads as it was written: where each byte of
 /// ASCII is that letter.
 pub(crate) const PLAIN_CHARSETS: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "latin1"];
-
-pub(crate) fn has_mode(modes: &str, mode: &str) -> bool {
-    modes.split(',').any(|one| one == mode)
-}
 
 /// Why a connection has not done what it was to do.
 #[derive(Debug, Clone, Copy)]
