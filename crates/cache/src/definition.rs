@@ -106,9 +106,6 @@ pub fn question(schema: &str, name: &str) -> String {
     )
 }
 
-/// The values of a row of the answer; a NULL is nothing.
-pub type Row<'a> = [Option<&'a [u8]>; 3];
-
 impl Definition {
     /// The definition of a table of which the server tells nothing that is understood.
     #[must_use]
@@ -140,16 +137,16 @@ impl Definition {
         self.tables.iter().chain(parents)
     }
 
-    /// What an answer to [`question`] says of a table of `schema`; nothing if it was not
-    /// understood.
+    /// What an answer to [`question`] says of a table of `schema`, by the values of its rows, of
+    /// which a NULL is nothing; nothing if it was not understood.
     #[must_use]
-    pub fn of(schema: &str, rows: &[Row<'_>]) -> Option<Self> {
+    pub fn of<'a>(schema: &str, rows: &[impl AsRef<[Option<&'a [u8]>]>]) -> Option<Self> {
         if rows.len() >= ROWS_MAX {
             return None;
         }
         let mut seen = Seen::default();
         for row in rows {
-            seen.row(row)?;
+            seen.row(row.as_ref())?;
         }
         Some(seen.definition(schema))
     }
@@ -169,8 +166,8 @@ struct Seen {
 
 impl Seen {
     /// Takes note of a row.
-    fn row(&mut self, row: &Row<'_>) -> Option<()> {
-        let [kind, first, second] = *row;
+    fn row(&mut self, row: &[Option<&[u8]>]) -> Option<()> {
+        let &[kind, first, second] = row else { return None };
         let text = |value: Option<&[u8]>| value.map(|value| String::from_utf8_lossy(value).into_owned());
         match kind? {
             b"table" => self.kinds.push(kind_of(&text(first)?, &text(second).unwrap_or_default())),
@@ -307,7 +304,7 @@ pub(crate) mod tests {
                 [(*kind).to_owned(), first, second]
             })
             .collect();
-        let rows: Vec<Row<'_>> =
+        let rows: Vec<[_; 3]> =
             rows.iter().map(|row| row.each_ref().map(|one| Some(one.as_bytes()))).collect();
         Definition::of("s", &rows)
     }
@@ -408,9 +405,8 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_no_answer_is_not_understood() {
-        let row: Row<'_> = [Some(b"column"), Some(b"4"), None];
-        assert_eq!(Definition::of("s", &[row]), None);
-        assert_eq!(Definition::of("s", &[[None, None, None]]), None);
+        assert_eq!(Definition::of("s", &[[Some(&b"column"[..]), Some(b"4"), None]]), None);
+        assert_eq!(Definition::of("s", &[[None::<&[u8]>; 3]]), None);
         let many = vec![TABLE; ROWS_MAX];
         assert_eq!(of(&many), None);
         assert!(question("a", "t").contains("TABLE_SCHEMA = 'a' AND TABLE_NAME = 't'"));

@@ -64,7 +64,7 @@ pub use cache::{Cache, Captured};
 pub use catalog::{Catalog, Learnt, Reading, Sight, Written};
 pub use cause::Cause;
 pub use clock::Clock;
-pub use definition::{Definition, Row, question};
+pub use definition::{Definition, question};
 pub use doorkeeper::Doorkeeper;
 pub use flights::{Flights, Joined, Leader, Outcome, Waiter};
 pub use flush::Flush;

@@ -5,11 +5,12 @@
 //! session's server is asked what is there; what it says holds for all sessions of the worker.
 
 use runtime::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX};
+use session::relations::Behind;
 use sql::routine;
 use sql::routine::unhex;
 use sql::shape::Table;
 use upstream::Reply;
-use wire::packet::Cells;
+use wire::rows::cells;
 
 /// What is in a definition of what may be behind the name of a table.
 const DEFINITIONS: [&str; 5] = ["view", "trigger", "function", "procedure", "rename"];
@@ -34,23 +35,26 @@ pub(crate) fn question(table: &Table) -> String {
     )
 }
 
-/// Whether a server has answered that a column's default takes values of a sequence.
-pub(crate) fn takes_values(reply: &Reply) -> bool {
-    let is_default = |row| Cells::of(row).next() == Some(Some(b"default"));
-    reply.rows().is_some_and(|mut rows| rows.any(is_default))
+/// What a view or triggers use by what their server has answered; else what is behind the name that
+/// outlives a statement.
+pub(crate) fn uses(reply: &Reply) -> Result<routine::Uses, Behind> {
+    let rows = cells(&reply.bytes).ok_or(Behind::Something)?;
+    if rows.iter().any(|row| row.first() == Some(&Some(b"default"))) {
+        return Err(Behind::Sequence);
+    }
+    uses_of(&rows).ok_or(Behind::Something)
 }
 
-/// What a view or triggers use by what their server has answered, if nothing of them outlives a
-/// statement. What the user may not see has no definition.
-pub(crate) fn uses(reply: &Reply) -> Option<routine::Uses> {
+/// What these views and triggers use, if nothing of them outlives a statement. What the user may
+/// not see has no definition.
+fn uses_of(rows: &[Vec<Option<&[u8]>>]) -> Option<routine::Uses> {
     let mut all = routine::Uses::default();
-    let rows = reply.rows()?;
     if rows.len() >= RELATION_ROWS_MAX {
         return None;
     }
     for row in rows {
-        let mut cells = Cells::of(row);
-        let (kind, definition, modes) = (cells.next()??, unhex(cells.next()??)?, cells.next()??);
+        let &[Some(kind), Some(definition), Some(modes)] = row.as_slice() else { return None };
+        let definition = unhex(definition)?;
         if definition.len() > ROUTINE_BYTES_MAX {
             return None;
         }

@@ -150,16 +150,9 @@ fn used_by(
         let (uses, schema) = match code {
             Code::Routine(routine) => (uses_of(replies.next()?, replies.next()?)?, routine.schema.as_str()),
             Code::Behind(table) => {
-                let reply = replies.next()?;
-                if relations::takes_values(reply) {
-                    note_behind(worker, state, table, Behind::Sequence, version);
-                    return None;
-                }
-                let Some(uses) = relations::uses(reply) else {
-                    note_behind(worker, state, table, Behind::Something, version);
-                    return None;
-                };
-                (uses, table.schema.as_deref().unwrap_or_default())
+                let uses = relations::uses(replies.next()?);
+                let note = |behind: &_| note_behind(worker, state, table, *behind, version);
+                (uses.inspect_err(note).ok()?, table.schema.as_deref().unwrap_or_default())
             }
         };
         for called in uses.routines {

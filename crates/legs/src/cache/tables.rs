@@ -14,8 +14,8 @@ use session::unjudged::CODE;
 use sql::shape::Table;
 use upstream::{Connection, Defaults, Reply};
 use wire::StatusFlags;
-use wire::packet::Cells;
 use wire::reply::Answer;
+use wire::rows::cells;
 
 use crate::cache::said::cache_account;
 use crate::entry::BookEntry;
@@ -108,7 +108,8 @@ async fn learn(
     let (Sight { whose, now_ms }, mut more) = (sight(&entry.worker, &leg.state, hostgroup), Vec::new());
     for (table, reply) in batch.iter().zip(&replies) {
         let schema = table.schema.as_deref().unwrap_or_default();
-        let definition = definition(schema, reply).unwrap_or(Definition::unknown());
+        let definition = cells(&reply.bytes).and_then(|rows| Definition::of(schema, &rows));
+        let definition = definition.unwrap_or(Definition::unknown());
         more.extend(definition.leads_to().cloned());
         let learnt = Learnt { whose, table: table.clone(), definition, moment };
         entry.worker.shared.cache.learn(learnt, now_ms);
@@ -178,13 +179,4 @@ fn note_errors(replies: &[Reply], link: Option<&mut Connection>) {
     if let Some(link) = link.filter(|_| replies.iter().any(|reply| reply.error().is_some())) {
         link.own_warnings = true;
     }
-}
-
-/// The definition that a reply tells of a table of `schema`.
-fn definition(schema: &str, reply: &Reply) -> Option<Definition> {
-    let values = |row| {
-        let mut cells = Cells::of(row);
-        Some([cells.next()?, cells.next()?, cells.next()?])
-    };
-    Definition::of(schema, &reply.rows()?.map(values).collect::<Option<Vec<_>>>()?)
 }

@@ -60,12 +60,6 @@ pub(super) async fn questions<'w>(
 
 /// The definition that rows tell of a table of `schema`.
 fn definition(schema: &str, rows: &Rows) -> Option<Definition> {
-    let values: Option<Vec<_>> = rows
-        .cells()
-        .map(|row| match row {
-            [a, b, c] => Some([a.as_deref(), b.as_deref(), c.as_deref()]),
-            _ => None,
-        })
-        .collect();
-    Definition::of(schema, &values?)
+    let rows: Vec<Vec<_>> = rows.cells().map(|row| row.iter().map(Option::as_deref).collect()).collect();
+    Definition::of(schema, &rows)
 }

@@ -81,7 +81,7 @@ mod tests {
         let (change, to_ask) = of("t", How::STATEMENT);
         assert_eq!(change.tables, None, "triggers may change any");
         let [table] = &to_ask[..] else { panic!("{to_ask:?}") };
-        let rows: [cache::Row<'_>; 4] = [
+        let rows: [[Option<&[u8]>; 3]; 4] = [
             [Some(b"table"), Some(b"BASE TABLE"), Some(b"InnoDB")],
             [Some(b"may"), Some(b"SELECT"), Some(b"")],
             [Some(b"may"), Some(b"TRIGGER"), Some(b"")],
@@ -92,7 +92,7 @@ mod tests {
         cache.learn(Learnt { whose: sight.whose, table: table.clone(), definition, moment }, 0);
         let (change, to_ask) = of("t", How::STATEMENT);
         assert_eq!((change.tables, to_ask.len()), (None, 1), "the trigger's table is not known");
-        let rows: [cache::Row<'_>; 1] = [[Some(b"may"), Some(b"SELECT"), Some(b"")]];
+        let rows: [[Option<&[u8]>; 3]; 1] = [[Some(b"may"), Some(b"SELECT"), Some(b"")]];
         let definition = Definition::of("s", &rows).unwrap();
         let table = Table { schema: Some("s".to_owned()), name: "own".to_owned() };
         cache.learn(Learnt { whose: sight.whose, table, definition, moment }, 0);
