@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planner::define::{Collations, Known, TableDefinition};
+use planner::define::{Catalog as Tables, Collations, Known, TableDefinition};
 use planner::seen::Names;
 use planner::stored::Found;
 use session::remembered::Remembered;
@@ -20,8 +20,9 @@ use crate::templates::Templates;
 const LIKE_MYSQL: &[u8] = b"8.0.36";
 
 /// What a worker knows of sharded tables.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Catalog {
+    /// What logical tables are, and what is wrong with them.
     tables: RefCell<Tables>,
     /// Collations that servers were asked for.
     pub collations: RefCell<Collations>,
@@ -40,30 +41,18 @@ pub struct Catalog {
     pub stored: Remembered<Found>,
 }
 
-/// The definitions of logical tables.
-#[derive(Debug)]
-pub struct Tables {
-    /// Those of which something is known, as planners use them.
-    pub definitions: planner::define::Catalog,
-    /// Tables that are not as they should be: what is wrong, and when that was found.
-    wrong: HashMap<(String, String), (String, Duration)>,
-}
-
-impl Default for Tables {
+impl Default for Catalog {
     fn default() -> Self {
-        let definitions = planner::define::Catalog::new(DEFINITIONS_BYTES_MAX, DEFINITION_AGE_MAX);
-        Self { definitions, wrong: HashMap::new() }
-    }
-}
-
-impl Tables {
-    /// What is wrong with a table, if anything is.
-    pub fn wrong(&self, schema: &str, table: &str) -> Option<&str> {
-        if self.wrong.is_empty() {
-            return None;
+        Self {
+            tables: Tables::new(DEFINITIONS_BYTES_MAX, DEFINITION_AGE_MAX).into(),
+            collations: RefCell::default(),
+            tree: RefCell::default(),
+            dialect: Cell::default(),
+            defined: Cell::default(),
+            templates: RefCell::default(),
+            names: RefCell::default(),
+            stored: Remembered::default(),
         }
-        let wrong = self.wrong.get(&(schema.to_owned(), table.to_owned()));
-        wrong.map(|(text, _)| text.as_str())
     }
 }
 
@@ -73,22 +62,14 @@ impl Catalog {
         self.tables.borrow()
     }
 
-    /// Whether a table should be asked for at `now`.
-    pub fn wants(&self, schema: &str, table: &str, now: Duration) -> bool {
-        let tables = self.tables.borrow();
-        let is_young = |(_, at): &(String, Duration)| now.saturating_sub(*at) < DEFINITION_AGE_MAX;
-        tables.definitions.wants(schema, table, now)
-            && !tables.wrong.get(&(schema.to_owned(), table.to_owned())).is_some_and(is_young)
-    }
-
     /// The first node of a table is like this at `now`. Whether all nodes were so before, and
     /// nothing was wrong with them: then that holds on.
     pub fn renew(&self, schema: &str, table: &str, first: Option<&TableDefinition>, now: Duration) -> bool {
         let tables = &mut *self.tables.borrow_mut();
-        let is_same = tables.definitions.get(schema, table).map(|known| &known.definition) == first;
+        let is_same = tables.get(schema, table).map(|known| &known.definition) == first;
         let holds = is_same && first.is_some() && tables.wrong(schema, table).is_none();
         if holds {
-            tables.definitions.renew(schema, table, now);
+            tables.renew(schema, table, now);
         }
         holds
     }
@@ -103,16 +84,7 @@ impl Catalog {
         now: Duration,
     ) {
         self.templates.borrow_mut().clear();
-        let mut tables = self.tables.borrow_mut();
-        match known {
-            Some(known) => tables.definitions.insert(schema, table, known, now),
-            None => tables.definitions.forget(schema, table),
-        }
-        let key = (schema.to_owned(), table.to_owned());
-        match wrong {
-            Some(text) => tables.wrong.insert(key, (text, now)),
-            None => tables.wrong.remove(&key),
-        };
+        self.tables.borrow_mut().insert(schema, table, known, wrong, now);
     }
 
     /// Tables were defined anew so often through the proxy: what is known is from before that if it
@@ -120,7 +92,7 @@ impl Catalog {
     pub fn note_definitions(&self, count: u64) {
         if self.defined.replace(count) != count {
             self.templates.borrow_mut().clear();
-            self.tables.replace(Tables::default());
+            self.tables.borrow_mut().clear();
         }
     }
 
@@ -151,7 +123,7 @@ impl Catalog {
         self.names.borrow_mut().clear();
         self.stored.clear();
         self.templates.borrow_mut().clear();
-        self.tables.replace(Tables::default());
+        self.tables.borrow_mut().clear();
         self.dialect.set(None);
     }
 }
@@ -179,8 +151,8 @@ mod tests {
         assert!(!renew(Some(&table), 0) && !renew(None, 0), "nothing is known");
         let known = Known::of(&[&table], &Collations::default());
         catalog.learn("s", "t", known.clone(), None, minutes(0));
-        assert!(catalog.wants("s", "t", minutes(1)));
-        assert!(renew(Some(&table), 1) && !catalog.wants("s", "t", minutes(1)));
+        assert!(catalog.tables().wants("s", "t", minutes(1)));
+        assert!(renew(Some(&table), 1) && !catalog.tables().wants("s", "t", minutes(1)));
         assert!(!renew(Some(&other), 1) && !renew(None, 1), "all nodes are asked");
         catalog.learn("s", "t", known, Some("a node differs".to_owned()), minutes(2));
         assert!(!renew(Some(&table), 3), "the node may be as it should be by now");

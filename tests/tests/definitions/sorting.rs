@@ -180,7 +180,7 @@ async fn known(client: &mut Client, name: &str) -> (String, Catalog) {
     let found = table(client, "test", name).await.unwrap();
     let known = read_collations(client, &found).await;
     let mut catalog = Catalog::new(1 << 20, Duration::MAX);
-    catalog.insert("test", name, Known::of(&[&found], &known).unwrap(), Duration::ZERO);
+    catalog.insert("test", name, Known::of(&[&found], &known), None, Duration::ZERO);
     client.query("SET sql_select_limit = DEFAULT, sql_mode = ''").await.unwrap();
     (found.version, catalog)
 }

@@ -48,7 +48,9 @@ pub struct Catalog {
 
 #[derive(Debug, Clone)]
 struct Entry {
-    known: Arc<Known>,
+    known: Option<Arc<Known>>,
+    /// What is wrong with the table.
+    wrong: Option<String>,
     bytes: usize,
     read_at: Duration,
 }
@@ -77,20 +79,34 @@ impl Catalog {
 
     /// What is known of a table, whatever its age.
     pub fn get(&self, schema: &str, table: &str) -> Option<&Arc<Known>> {
-        self.entry(schema, table).map(|entry| &entry.known)
+        self.entry(schema, table)?.known.as_ref()
     }
 
-    /// Keeps what was read of a table at `now`. The oldest tables go where there is no room. A
-    /// table that needs more than all room is not kept.
-    pub fn insert(&mut self, schema: &str, table: &str, known: Known, now: Duration) {
+    /// What is wrong with a table, if anything is.
+    pub fn wrong(&self, schema: &str, table: &str) -> Option<&str> {
+        self.entry(schema, table)?.wrong.as_deref()
+    }
+
+    /// Keeps what was read of a table at `now`, and what is wrong with it. The oldest tables go
+    /// where there is no room. What needs more than all room is not kept.
+    pub fn insert(
+        &mut self,
+        schema: &str,
+        table: &str,
+        known: Option<Known>,
+        wrong: Option<String>,
+        now: Duration,
+    ) {
         self.forget(schema, table);
-        let bytes = known.bytes() + schema.len() + table.len();
-        if bytes > self.bytes_max {
+        let besides = schema.len() + table.len() + wrong.as_ref().map_or(0, String::len);
+        let known = known.filter(|known| known.bytes() + besides <= self.bytes_max);
+        if known.is_none() && wrong.is_none() {
             return;
         }
+        let bytes = known.as_ref().map_or(0, Known::bytes) + besides;
         while self.bytes + bytes > self.bytes_max && self.forget_oldest() {}
         self.bytes += bytes;
-        let entry = Entry { known: Arc::new(known), bytes, read_at: now };
+        let entry = Entry { known: known.map(Arc::new), wrong, bytes, read_at: now };
         self.schemas.entry(schema.to_owned()).or_default().insert(table.to_owned(), entry);
     }
 
@@ -184,7 +200,7 @@ mod tests {
     fn tables_are_wanted_when_they_are_unknown_or_old() {
         let mut catalog = Catalog::new(1 << 20, 10 * SECOND);
         assert!(catalog.wants("shop", "orders", Duration::ZERO));
-        catalog.insert("shop", "orders", known(), SECOND);
+        catalog.insert("shop", "orders", Some(known()), None, SECOND);
         assert!(!catalog.wants("shop", "orders", 10 * SECOND));
         assert!(catalog.wants("shop", "orders", 11 * SECOND));
         assert_eq!(catalog.columns("shop", "orders").map(<[ColumnInfo]>::len), Some(1));
@@ -203,8 +219,8 @@ mod tests {
         let mut depends = |default: DefaultValue, extra: &str| {
             let mut table = table(MYSQL, &[["id", "int"], ["a", "datetime"]], &[]);
             (table.columns[1].default, table.columns[1].extra) = (default, extra.to_owned());
-            let known = Known::of(&[&table], &Collations::default()).unwrap();
-            catalog.insert("shop", "t", known, SECOND);
+            let known = Known::of(&[&table], &Collations::default());
+            catalog.insert("shop", "t", known, None, SECOND);
             catalog.depends_on_time("shop", "t")
         };
         assert!(!depends(DefaultValue::Constant("2026-11-27".to_owned()), ""));
@@ -218,7 +234,7 @@ mod tests {
         table.columns[2].default = DefaultValue::Constant("7".to_owned());
         table.columns[3].default = DefaultValue::Expression("uuid()".to_owned());
         let mut catalog = Catalog::new(1 << 20, SECOND);
-        catalog.insert("shop", "t", Known::of(&[&table], &Collations::default()).unwrap(), SECOND);
+        catalog.insert("shop", "t", Known::of(&[&table], &Collations::default()), None, SECOND);
         let default = |column| catalog.default_value("shop", "t", column);
         assert_eq!(catalog.auto_increment("shop", "t"), Some("id"));
         assert_eq!([default("id"), default("c"), default("d")], [None; 3]);
@@ -230,14 +246,18 @@ mod tests {
         let each = known().bytes() + "shop".len() + 1;
         let mut catalog = Catalog::new(2 * each, SECOND);
         for (name, second) in [("a", 1), ("b", 0), ("a", 2), ("c", 3)] {
-            catalog.insert("shop", name, known(), second * SECOND);
+            catalog.insert("shop", name, Some(known()), None, second * SECOND);
         }
         assert!(catalog.get("shop", "a").is_some() && catalog.get("shop", "c").is_some());
         assert!(catalog.get("shop", "b").is_none());
         assert_eq!(catalog.bytes(), 2 * each);
         let mut small = Catalog::new(each - 1, SECOND);
-        small.insert("shop", "a", known(), SECOND);
+        small.insert("shop", "a", Some(known()), None, SECOND);
         assert_eq!((small.bytes(), small.get("shop", "a").is_some()), (0, false));
+        small.insert("shop", "a", Some(known()), Some("it differs".to_owned()), SECOND);
+        assert_eq!((small.wrong("shop", "a"), small.get("shop", "a").is_some()), (Some("it differs"), false));
+        small.insert("shop", "a", None, None, SECOND);
+        assert_eq!((small.bytes(), small.wrong("shop", "a")), (0, None));
         catalog.clear();
         assert_eq!(catalog.bytes(), 0);
     }

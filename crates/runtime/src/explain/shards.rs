@@ -42,7 +42,7 @@ impl Planned {
                 modes: read.modes,
                 schema,
                 layout,
-                definitions: &tables.definitions,
+                definitions: &*tables,
                 parameters: &[],
                 asked: Asked { shard: shard_hint(text), ..Asked::default() },
             };
@@ -51,8 +51,7 @@ impl Planned {
             let rows = planner::plan::explain(&request, &plan);
             let mut named = planner::plan::tables(&tree, text, schema).into_iter();
             let is_known = |(schema, table): (String, String)| {
-                layout.table(&schema, &table).is_none()
-                    || tables.definitions.columns(&schema, &table).is_some()
+                layout.table(&schema, &table).is_none() || tables.columns(&schema, &table).is_some()
             };
             let is_certain = named.all(is_known);
             Self { plan, rows, is_certain }

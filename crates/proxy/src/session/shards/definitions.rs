@@ -34,7 +34,7 @@ pub(super) async fn learn_definitions(
     for (schema, name) in planner::plan::tables(tree, &command.text, &current) {
         let now = entry.worker.shared.uptime();
         let Some(table) = layout.table(&schema, &name) else { continue };
-        if entry.worker.shards.wants(&schema, &name, now) {
+        if entry.worker.shards.tables().wants(&schema, &name, now) {
             learn_definition(entry, leg, layout, table).await?;
         }
     }

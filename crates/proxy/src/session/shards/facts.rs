@@ -128,7 +128,7 @@ pub(crate) fn depends_on_time(
 ) -> bool {
     let known = worker.shards.tables();
     let may_ask = what.effects.intersects(Effects::VOLATILE.union(Effects::UNKNOWN))
-        || tables.iter().any(|(schema, table)| known.definitions.depends_on_time(schema, table));
+        || tables.iter().any(|(schema, table)| known.depends_on_time(schema, table));
     may_ask && !state.settings().any(|(key, _)| key == "timestamp")
 }
 

@@ -166,7 +166,7 @@ pub(super) async fn sample_of(
                 modes: read.modes,
                 schema: &schema,
                 layout,
-                definitions: &tables.definitions,
+                definitions: &*tables,
                 parameters: &[],
                 asked: Asked::default(),
             };
@@ -256,7 +256,7 @@ pub(super) fn with_request<T>(
         modes: read.modes,
         schema,
         layout,
-        definitions: &tables.definitions,
+        definitions: &*tables,
         parameters: &parameters,
         asked: Asked {
             ids,
