@@ -74,11 +74,13 @@ impl Leg {
 pub async fn judge_routines(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
     let Some(unjudged) = leg.state.unjudged.take() else { return Ok(()) };
     let hostgroup = unjudged.hostgroup;
-    let version = entry.worker.relations().0.version();
+    let (relations, now) = entry.worker.relations();
+    let (version, whose) = (relations.version(), leg.state.whose(hostgroup));
+    let is_harmless = |table: &Table| relations.behind(whose, table, now) == Some(Behind::Nothing);
     let (mut all, age) = unjudged.take(Instant::now().into_std());
     let age = age + UNALTERED_MIN;
     // Where many sessions use a table first, one of them asks.
-    all.retain(|code| !is_known_to_be_harmless(&entry.worker, &leg.state, code, hostgroup));
+    all.retain(|code| !matches!(code, Code::Behind(table) if is_harmless(table)));
     if all.is_empty() {
         leg.links.end_pins_of_code();
         return Ok(());
@@ -126,13 +128,6 @@ pub async fn judge_routines(entry: &BookEntry, leg: &mut Leg) -> Result<(), Endi
     }
     leg.links.end_pins_of_code();
     Ok(())
-}
-
-/// Whether another session has found out that nothing is behind the name of this table.
-fn is_known_to_be_harmless(worker: &Worker, state: &SessionState, code: &Code, hostgroup: u32) -> bool {
-    let whose = state.whose(hostgroup);
-    let (relations, now) = worker.relations();
-    matches!(code, Code::Behind(table) if relations.behind(whose, table, now) == Some(Behind::Nothing))
 }
 
 /// What these use by what their server has answered; nothing if one leaves something, or may.
