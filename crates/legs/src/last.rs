@@ -8,7 +8,6 @@ use session::state::results::LastId;
 use session::state::substitute::with_numbers;
 use sql::shape::Effects;
 use wire::command::Kind;
-use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use crate::entry::BookEntry;
@@ -55,8 +54,7 @@ pub(crate) async fn bring_id(entry: &BookEntry, leg: &mut Leg, decided: &mut Dec
         Err(error) => return Err(leg.set_up_failed(error, decided)),
     };
     if let Some(refusal) = replies.iter().find(|reply| reply.error().is_some()) {
-        let payload = refusal.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
-        return Err(Stop::Told(payload));
+        return Err(Stop::Told(refusal.payload().to_vec()));
     }
     leg.state.last.results.set_last_id(LastId::Is(id));
     // That has hidden how many rows the statement before had.

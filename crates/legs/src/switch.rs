@@ -13,7 +13,6 @@ use session::state::gtids::said_to;
 use session::statement::set_use::{SetOf, set_of};
 use upstream::{AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Reply, Setup, part};
 use wire::command::Kind;
-use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use crate::entry::BookEntry;
@@ -233,7 +232,7 @@ fn refused_setup(
         part(backend);
         lose_backend(entry, state, links);
     }
-    AcquireError::Server(reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec())
+    AcquireError::Server(reply.payload().to_vec())
 }
 
 /// Whether all of this may be said in front of the command in the backlog without waiting for

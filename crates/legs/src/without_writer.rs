@@ -15,7 +15,6 @@ use sql::StatementKind;
 use sql::shape::Effects;
 use upstream::{AcquireError, Ahead, Full, part};
 use wire::command::Kind;
-use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
@@ -150,9 +149,7 @@ async fn say_begin(entry: &BookEntry, leg: &mut Leg) -> Result<Result<(), Acquir
         Err(error) => return Ok(Err(AcquireError::Proxy(error))),
     };
     let refusal = replies.into_iter().find(|reply| reply.error().is_some());
-    Ok(refusal.map_or(Ok(()), |reply| {
-        Err(AcquireError::Server(reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec()))
-    }))
+    Ok(refusal.map_or(Ok(()), |reply| Err(AcquireError::Server(reply.payload().to_vec()))))
 }
 
 /// How the command in the backlog is done without a writer.
