@@ -76,7 +76,7 @@ impl Leg {
         entry: &BookEntry,
         fresh: Fresh,
         decided: &mut Decided,
-    ) -> Result<u32, Stop> {
+    ) -> Result<(), Stop> {
         let counts = &entry.worker.counts;
         if fresh.gtid.is_some() {
             counts.note(Counter::GtidConsistent);
@@ -86,11 +86,11 @@ impl Leg {
             let skipped = fresh.skipped(&entry.worker.shared, decided.hostgroup());
             counts.add(Counter::LagSkipped, skipped.try_into().unwrap_or(u64::MAX));
         }
-        let reached = self.find_caught_up(entry, fresh, decided).await?;
+        self.find_caught_up(entry, fresh, decided).await?;
         if let Some(backend) = self.links.in_use.as_ref().filter(|_| fresh.gtid.is_some()) {
             backend.connection().note_synced();
         }
-        Ok(reached)
+        Ok(())
     }
 
     /// The same, uncounted.
@@ -99,7 +99,7 @@ impl Leg {
         entry: &BookEntry,
         fresh: Fresh,
         decided: &mut Decided,
-    ) -> Result<u32, Stop> {
+    ) -> Result<(), Stop> {
         let hostgroup = decided.hostgroup();
         let settings = entry.worker.settings();
         if settings.is_writer(hostgroup) {
@@ -119,13 +119,13 @@ impl Leg {
                 self.wait_to_catch_up(entry, &patience, is_over).await?;
             }
         }
-        let reached = self.reach_one_with(entry, fresh, decided).await?;
-        let Some((server, peer)) = self.links.server_at(reached, hostgroup) else { return Ok(reached) };
+        self.reach_one_with(entry, fresh, decided).await?;
+        let Some((server, peer)) = self.server_at(hostgroup) else { return Ok(()) };
         let has = |worker: &Worker| fresh.is_at_peer(&worker.shared, &server, peer);
         match writer {
-            _ if has(&entry.worker) => Ok(reached),
+            _ if has(&entry.worker) => Ok(()),
             Some(writer) => self.leave_to(entry, writer, decided).await,
-            None => self.wait_to_catch_up(entry, &patience, has).await.map(|()| reached),
+            None => self.wait_to_catch_up(entry, &patience, has).await,
         }
     }
 
@@ -137,17 +137,17 @@ impl Leg {
         entry: &BookEntry,
         fresh: Fresh,
         decided: &mut Decided,
-    ) -> Result<u32, Stop> {
+    ) -> Result<(), Stop> {
         let hostgroup = decided.hostgroup();
         let replicas_from = entry.worker.settings().variables.aurora_max_lag_ms_only_read_from_replicas;
         let wanted = Wanted::new(fresh, &entry.worker.shared, hostgroup, replicas_from);
-        let reached = reach_wanting(self, entry, wanted, decided).await?;
-        let Some((server, peer)) = self.links.server_at(reached, hostgroup) else { return Ok(reached) };
+        reach_wanting(self, entry, wanted, decided).await?;
+        let Some((server, peer)) = self.server_at(hostgroup) else { return Ok(()) };
         let shared = &entry.worker.shared;
         let is_first = wanted.is_first(shared, &server) && fresh.is_at_peer(shared, &server, peer);
         let is_elsewhere = look(&entry.worker, hostgroup, &fresh) == Look::CaughtUp;
         if is_first || !is_elsewhere || self.links.loss(&self.state) != Loss::Nothing {
-            return Ok(reached);
+            return Ok(());
         }
         leave_backend(entry, &mut self.state, &mut self.links);
         reach_wanting(self, entry, wanted, decided).await
@@ -160,13 +160,10 @@ impl Leg {
         entry: &BookEntry,
         writer: u32,
         decided: &mut Decided,
-    ) -> Result<u32, Stop> {
+    ) -> Result<(), Stop> {
         decided.redirect(writer);
         self.flight.begin().internal_lost = false;
-        match self.go_to(entry, writer, Full::TryAgain).await? {
-            Ok(()) => Ok(writer),
-            Err(why) => Err(self.unreached(why, decided)),
-        }
+        self.go_to(entry, writer, Full::TryAgain).await?.map_err(|why| self.unreached(why, decided))
     }
 
     /// Waits until `is_over`. If that is in vain, the client is told so.
@@ -213,7 +210,7 @@ async fn reach_wanting(
     entry: &BookEntry,
     wanted: Wanted,
     decided: &mut Decided,
-) -> Result<u32, Stop> {
+) -> Result<(), Stop> {
     leg.flight.begin().wanted = Some(Box::new(wanted));
     let reached = leg.reach(entry, decided).await;
     leg.flight.begin().wanted = None;
@@ -244,11 +241,11 @@ impl Links {
     }
 }
 
-impl Links {
+impl Leg {
     /// The server of the backend in use, and the address at the other end; nothing if that is not
     /// in this hostgroup.
-    fn server_at(&self, reached: u32, hostgroup: u32) -> Option<(Endpoint, Option<IpAddr>)> {
-        let backend = self.in_use.as_ref().filter(|_| reached == hostgroup)?;
+    fn server_at(&self, hostgroup: u32) -> Option<(Endpoint, Option<IpAddr>)> {
+        let backend = self.links.in_use.as_ref().filter(|_| self.state.here == hostgroup)?;
         Some((backend.server().endpoint().endpoint.clone(), backend.connection().sock().peer_ip()))
     }
 }

@@ -44,35 +44,30 @@ impl Leg {
         kind: Kind,
         fresh: Option<Fresh>,
         decided: &mut Decided,
-    ) -> Result<u32, Stop> {
+    ) -> Result<(), Stop> {
         note_application(&entry.worker, &mut self.state, &self.links, decided);
-        let reached = match fresh {
+        match fresh {
             Some(fresh) => self.reach_caught_up(entry, fresh, decided).await?,
             None => self.reach_reader(entry, decided).await?,
-        };
-        self.see_awaited(entry, kind, decided, reached).await
+        }
+        self.see_awaited(entry, kind, decided).await
     }
 
-    /// Has the server that the command in the backlog has `reached`, or the writer, show what the
+    /// Has the server that the command in the backlog has got to, or the writer, show what the
     /// command must see. A read that may be sent with the question is set up first.
     pub(crate) async fn see_awaited(
         &mut self,
         entry: &BookEntry,
         kind: Kind,
         decided: &mut Decided,
-        reached: u32,
-    ) -> Result<u32, Stop> {
-        let Some(awaited) = awaited(&entry.worker, &self.state, &self.links, decided)
-            .filter(|_| reached == decided.hostgroup())
-        else {
-            return Ok(reached);
-        };
+    ) -> Result<(), Stop> {
+        let Some(awaited) = awaited(&entry.worker, &self.state, &self.links, decided) else { return Ok(()) };
         if known(&entry.worker, &self.state, &self.links, &awaited) == Known::Has {
-            return Ok(reached);
+            return Ok(());
         }
         if may_ask_ahead(&entry.worker, self, kind, decided) {
             decided.next = Next::Ask;
-            return Ok(reached);
+            return Ok(());
         }
         let wait = entry.worker.settings().causal.wait;
         let reply = self.ask_reader(entry, &awaited, wait, decided).await?;
@@ -81,7 +76,7 @@ impl Leg {
 
     /// Gets to a server of the command's hostgroup, or to the writer if that has none that sessions
     /// get at the moment.
-    async fn reach_reader(&mut self, entry: &BookEntry, decided: &mut Decided) -> Result<u32, Stop> {
+    async fn reach_reader(&mut self, entry: &BookEntry, decided: &mut Decided) -> Result<(), Stop> {
         let hostgroup = decided.hostgroup();
         match writer_for(&entry.worker, &self.state, &self.links, decided)
             .filter(|_| !is_bound_to(&self.state, &self.links, hostgroup))
@@ -101,7 +96,7 @@ impl Leg {
         reply: Reply,
         awaited: &Awaited,
         decided: &mut Decided,
-    ) -> Result<u32, Stop> {
+    ) -> Result<(), Stop> {
         self.end_if_killed(entry)?;
         entry.worker.counts.note(match reply {
             Reply::Had => Counter::CausalHad,
@@ -110,7 +105,7 @@ impl Leg {
         });
         let (hostgroup, writer) = (decided.hostgroup(), awaited.writer);
         if reply != Reply::Lacks {
-            return Ok(hostgroup);
+            return Ok(());
         }
         if is_bound_to(&self.state, &self.links, hostgroup) {
             let limit = entry.worker.settings().causal.wait;
@@ -118,9 +113,8 @@ impl Leg {
             let error = ClientError::no_backend(hostgroup, limit, &why);
             return Err(Stop::refused(error));
         }
-        let reached = self.leave_to(entry, writer, decided).await?;
-        self.replace_lost(entry, awaited, decided).await?;
-        Ok(reached)
+        self.leave_to(entry, writer, decided).await?;
+        self.replace_lost(entry, awaited, decided).await
     }
 
     /// Ends the statement if it was killed while its server was asked. Where the read runs at that

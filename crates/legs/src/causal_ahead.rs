@@ -44,19 +44,17 @@ impl Leg {
         decided.next = Next::SetUp;
         let hostgroup = decided.hostgroup();
         match self.see_ahead(entry, kind, decided).await {
-            Ok(reached) if reached == hostgroup => Ok(()),
-            Ok(_) | Err(Stop::Elsewhere) => Err(Stop::Redirected),
+            Ok(()) if decided.hostgroup() == hostgroup => Ok(()),
+            Ok(()) | Err(Stop::Elsewhere) => Err(Stop::Redirected),
             Err(stop) => Err(stop),
         }
     }
 
-    /// The same; the hostgroup of the server.
-    async fn see_ahead(&mut self, entry: &BookEntry, kind: Kind, decided: &mut Decided) -> Result<u32, Stop> {
-        let Some(awaited) = awaited(&entry.worker, &self.state, &self.links, decided) else {
-            return Ok(decided.hostgroup());
-        };
+    /// The same; the command may go to another hostgroup then.
+    async fn see_ahead(&mut self, entry: &BookEntry, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
+        let Some(awaited) = awaited(&entry.worker, &self.state, &self.links, decided) else { return Ok(()) };
         if known(&entry.worker, &self.state, &self.links, &awaited) == Known::Has {
-            return Ok(decided.hostgroup());
+            return Ok(());
         }
         let (begun, wait) = (Instant::now(), entry.worker.settings().causal.wait);
         let mut answer = None;
@@ -73,11 +71,11 @@ impl Leg {
             Some(no) if left.is_zero() => no,
             _ => self.ask_reader(entry, &awaited, left, decided).await?,
         };
-        let reached = self.follow_answer(entry, answer, &awaited, decided).await?;
+        self.follow_answer(entry, answer, &awaited, decided).await?;
         if answer != Reply::Lacks && kind == Kind::StmtExecute {
             self.bring_statement(entry, kind, decided).await?;
         }
-        Ok(reached)
+        Ok(())
     }
 
     /// The execution in the backlog is not for the reader for which it was set up: its statement is

@@ -40,8 +40,8 @@ impl Leg {
         } else {
             match self.reach(entry, decided).await {
                 // The connection in use was exchanged for one that has proven nothing.
-                Ok(reached) if may_see && awaits_writes(&entry.worker, &self.state, &self.links, decided) => {
-                    Box::pin(self.see_awaited(entry, kind, decided, reached)).await
+                Ok(()) if may_see && awaits_writes(&entry.worker, &self.state, &self.links, decided) => {
+                    Box::pin(self.see_awaited(entry, kind, decided)).await
                 }
                 reached => reached,
             }
@@ -79,7 +79,7 @@ impl Leg {
     /// Gets to where the command in the backlog was decided to go. A read that the split sends to a
     /// reader does without it: if there is none, or it lacks what the session needs, the writer
     /// does it; so it is for a listener that falls back.
-    pub(crate) async fn reach(&mut self, entry: &BookEntry, decided: &mut Decided) -> Result<u32, Stop> {
+    pub(crate) async fn reach(&mut self, entry: &BookEntry, decided: &mut Decided) -> Result<(), Stop> {
         // Boxed, as the other ways are: mostly there is a server.
         if self.state.begins_later() {
             return Box::pin(self.reach_with_begin(entry, decided)).await;
@@ -87,7 +87,7 @@ impl Leg {
         let hostgroup = decided.hostgroup();
         let full = self.state.full(hostgroup, Some(decided));
         match self.go_to(entry, hostgroup, full).await? {
-            Ok(()) => Ok(hostgroup),
+            Ok(()) => Ok(()),
             Err(why) => Box::pin(self.reach_instead(entry, why, decided)).await,
         }
     }
@@ -98,7 +98,7 @@ impl Leg {
         entry: &BookEntry,
         why: AcquireError,
         decided: &mut Decided,
-    ) -> Result<u32, Stop> {
+    ) -> Result<(), Stop> {
         let instead = self.state.instead_of(decided.hostgroup(), decided.is_split());
         let is_lack = match &why {
             AcquireError::Proxy(error) => error.is_lack_of_server(),

@@ -50,13 +50,13 @@ enum Without {
 }
 
 impl Leg {
-    /// Goes on with a command that has found no writer, because of `why`. Returns where it is sent.
+    /// Goes on with a command that has found no writer, because of `why`.
     pub(crate) async fn reach_without_writer(
         &mut self,
         entry: &BookEntry,
         why: AcquireError,
         decided: &mut Decided,
-    ) -> Result<u32, Stop> {
+    ) -> Result<(), Stop> {
         let hostgroup = decided.hostgroup();
         if entry.worker.shared.upstream.pool.works(hostgroup, entry.worker.shared.uptime()) {
             return Err(self.unreached(why, decided));
@@ -69,14 +69,13 @@ impl Leg {
             Without::Reader(reader) => {
                 if self.go_to(entry, reader, Full::Elsewhere).await?.is_ok() {
                     decided.redirect(reader);
-                    return Ok(reader);
+                    return Ok(());
                 }
                 self.flight.begin().internal_lost = false;
             }
             Without::Waits => {}
         }
-        let Err(why) = self.go_to(entry, hostgroup, Full::TryAgain).await? else { return Ok(hostgroup) };
-        Err(self.unreached(why, decided))
+        self.go_to(entry, hostgroup, Full::TryAgain).await?.map_err(|why| self.unreached(why, decided))
     }
 
     /// Goes on with a command of a transaction that has not begun at a server.
@@ -84,7 +83,7 @@ impl Leg {
         &mut self,
         entry: &BookEntry,
         decided: &mut Decided,
-    ) -> Result<u32, Stop> {
+    ) -> Result<(), Stop> {
         match self.flight.text(self.state.identity.capabilities).and_then(bracket) {
             // Servers commit a transaction when another one begins: this one is empty.
             Some(Bracket::Begin) => self.state.past.remove(Past::BEGINS_LATER),
@@ -107,7 +106,7 @@ impl Leg {
         match reached {
             Ok(()) => {
                 self.state.past.remove(Past::BEGINS_LATER);
-                Ok(decided.hostgroup())
+                Ok(())
             }
             Err(why) => {
                 // The client is in its transaction as before.
