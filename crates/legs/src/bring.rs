@@ -18,7 +18,7 @@ use wire::reply::Answer;
 
 use crate::close::{close_at, close_here};
 use crate::entry::BookEntry;
-use crate::facts::causal::{awaited_for, has_to_see, is_bound_to};
+use crate::facts::causal::{awaited_for, fresh_of};
 use crate::facts::executions::send_parts;
 use crate::leg::Leg;
 use crate::links::Links;
@@ -127,10 +127,8 @@ impl Leg {
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
         let home = self.state.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
-        let may_go = |home: &u32| {
-            *home != self.state.here
-                && may_run_elsewhere(&entry.worker, &self.state, &self.links, kind, decided)
-        };
+        let may_go =
+            |home: &u32| *home != self.state.here && may_run_elsewhere(&entry.worker, self, kind, decided);
         let elsewhere = home.filter(may_go);
         Err(match why {
             NotPrepared::Lost(error) => self.set_up_failed(error, decided),
@@ -220,19 +218,12 @@ fn tell_columns(leg: &mut Leg, kind: Kind, id: u32) {
 /// Whether the command in the backlog may run where its statement was prepared, instead of at
 /// the backend in use. An execution may not if the session is bound to that backend, or if it
 /// must see what other servers may lack.
-fn may_run_elsewhere(
-    worker: &Worker,
-    state: &SessionState,
-    links: &Links,
-    kind: Kind,
-    decided: &Decided,
-) -> bool {
-    let (session, here) = (links.session(state), state.here);
-    let is_bound = links.stays(state, decided) || !session.autocommit || is_bound_to(state, links, here);
-    let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
+fn may_run_elsewhere(worker: &Worker, leg: &Leg, kind: Kind, decided: &Decided) -> bool {
+    let (session, here) = (leg.session(), leg.state.here);
+    let is_bound = leg.stays(decided) || !session.autocommit || session.is_bound_to(here);
     let must_see = || {
-        has_to_see(worker, state, links, decided).is_some()
-            || !awaited_for(worker, state, verdict, here).tokens.is_empty()
+        fresh_of(worker, leg, decided).is_some()
+            || !awaited_for(worker, &leg.state, decided.verdict(), here).tokens.is_empty()
     };
     kind != Kind::StmtExecute || !is_bound && !must_see()
 }

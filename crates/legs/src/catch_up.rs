@@ -12,26 +12,21 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use config::Endpoint;
-use gtid::Gtid;
 use observe::counts::Counter;
-use route::Verdict;
 use runtime::decided::Decided;
 use runtime::fresh::{Fresh, Wanted};
 use runtime::worker::Worker;
 use session::error::ClientError;
 use session::link::Loss;
-use sql::shape::Effects;
 use tokio::time::{Instant, sleep, timeout_at};
 use upstream::{Full, Target};
 
 use crate::entry::BookEntry;
-use crate::facts::causal::is_bound_to;
+use crate::facts::causal::{note_application, writer_for};
 use crate::facts::orders::while_wanted;
 use crate::facts::sharing::leave_backend;
 use crate::facts::shown::show_waiting;
 use crate::leg::Leg;
-use crate::links::Links;
-use crate::state::SessionState;
 use crate::stop::Stop;
 
 /// How often a session that waits looks at its servers. What there is to be seen changes with each
@@ -39,24 +34,11 @@ use crate::stop::Stop;
 /// to be woken by all of that.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What is known of the servers of a hostgroup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
-    /// Sessions get none of them at the moment.
-    NoServer,
-    /// None of those that sessions may get is known to have it.
-    Behind,
-    /// One of them is.
-    CaughtUp,
-}
-
-fn look(worker: &Worker, hostgroup: u32, fresh: &Fresh) -> Look {
+/// Whether one of the servers of a hostgroup that sessions get at the moment is known to have it;
+/// nothing if they get none.
+fn is_at_any(worker: &Worker, hostgroup: u32, fresh: &Fresh) -> Option<bool> {
     let has = |server: &pool::Server<Target>| fresh.is_at(&worker.shared, &server.endpoint().endpoint);
-    match worker.shared.upstream.pool.is_any(hostgroup, has) {
-        None => Look::NoServer,
-        Some(true) => Look::CaughtUp,
-        Some(false) => Look::Behind,
-    }
+    worker.shared.upstream.pool.is_any(hostgroup, has)
 }
 
 /// How a statement has to wait.
@@ -70,13 +52,14 @@ struct Patience {
 
 impl Leg {
     /// Gets to a server that has what must be seen: where no reader of a pair has, its writer does
-    /// the command; servers of others are waited for.
-    pub(crate) async fn reach_caught_up(
+    /// the command; servers of others are waited for. Acknowledged writes are seen to behind that.
+    pub(crate) async fn reach_seeing(
         &mut self,
         entry: &BookEntry,
         fresh: Fresh,
         decided: &mut Decided,
     ) -> Result<(), Stop> {
+        note_application(&entry.worker, self, decided);
         let counts = &entry.worker.counts;
         if fresh.gtid.is_some() {
             counts.note(Counter::GtidConsistent);
@@ -87,8 +70,8 @@ impl Leg {
             counts.add(Counter::LagSkipped, skipped.try_into().unwrap_or(u64::MAX));
         }
         self.find_caught_up(entry, fresh, decided).await?;
-        if let Some(backend) = self.links.in_use.as_ref().filter(|_| fresh.gtid.is_some()) {
-            backend.connection().note_synced();
+        if let Some(link) = self.links.connection().filter(|_| fresh.gtid.is_some()) {
+            link.note_synced();
         }
         Ok(())
     }
@@ -107,15 +90,15 @@ impl Leg {
         }
         let limit = settings.variables.connect_timeout_server_max;
         let patience = Patience { fresh, hostgroup, limit, end: Instant::now() + limit };
-        let is_bound = is_bound_to(&self.state, &self.links, hostgroup);
-        let writer = entry.worker.routing.borrow().routes().pairs.writer(hostgroup).filter(|_| !is_bound);
+        let is_bound = self.session().is_bound_to(hostgroup);
+        let writer = writer_for(&entry.worker, self, decided).filter(|_| !is_bound);
         // Who is bound needs only the server that it has.
-        let first = if is_bound { Look::CaughtUp } else { look(&entry.worker, hostgroup, &fresh) };
+        let first = if is_bound { Some(true) } else { is_at_any(&entry.worker, hostgroup, &fresh) };
         match (first, writer) {
-            (Look::CaughtUp, _) | (Look::NoServer, None) => {}
+            (Some(true), _) | (None, None) => {}
             (_, Some(writer)) => return self.leave_to(entry, writer, decided).await,
-            (Look::Behind, None) => {
-                let is_over = |worker: &Worker| look(worker, hostgroup, &fresh) != Look::Behind;
+            (Some(false), None) => {
+                let is_over = |worker: &Worker| is_at_any(worker, hostgroup, &fresh) != Some(false);
                 self.wait_to_catch_up(entry, &patience, is_over).await?;
             }
         }
@@ -145,7 +128,7 @@ impl Leg {
         let Some((server, peer)) = self.server_at(hostgroup) else { return Ok(()) };
         let shared = &entry.worker.shared;
         let is_first = wanted.is_first(shared, &server) && fresh.is_at_peer(shared, &server, peer);
-        let is_elsewhere = look(&entry.worker, hostgroup, &fresh) == Look::CaughtUp;
+        let is_elsewhere = is_at_any(&entry.worker, hostgroup, &fresh) == Some(true);
         if is_first || !is_elsewhere || self.links.loss(&self.state) != Loss::Nothing {
             return Ok(());
         }
@@ -215,30 +198,6 @@ async fn reach_wanting(
     let reached = leg.reach(entry, decided).await;
     leg.flight.begin().wanted = None;
     reached
-}
-
-/// What a hint names, or the last transaction of the session where a rule says.
-pub fn fresh_for(worker: &Worker, state: &SessionState, verdict: &Verdict) -> Option<Fresh> {
-    let has_readers = worker.settings().causal.has_readers;
-    Fresh::new(verdict, |hostgroup| state.last_gtid(hostgroup), has_readers)
-}
-
-impl SessionState {
-    /// The last transaction of the session in a hostgroup.
-    pub(crate) fn last_gtid(&self, hostgroup: u32) -> Option<Gtid> {
-        self.gtids.as_ref()?.last(hostgroup)
-    }
-}
-
-impl Links {
-    /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer,
-    /// and what asks about the statement before has to ask the server that has executed that.
-    pub(crate) fn stays(&self, state: &SessionState, decided: &Decided) -> bool {
-        let session = self.session(state);
-        let here = Some(decided.hostgroup());
-        session.transaction == here
-            || session.last_hostgroup == here && decided.plan.effects.intersects(Effects::READS_LAST)
-    }
 }
 
 impl Leg {

@@ -16,10 +16,9 @@ use tokio::time::Instant;
 use upstream::query;
 use wire::reply::Answer;
 
-use crate::awaited::Awaited;
 use crate::entry::BookEntry;
 use crate::facts::asking::{ask_besides, ask_server, internal_query_within, packet_of};
-use crate::facts::causal::{is_bound_to, note_answer, question_for};
+use crate::facts::causal::{Awaited, note_answer, question_for};
 use crate::leg::Leg;
 use crate::links::Links;
 use crate::state::SessionState;
@@ -53,31 +52,29 @@ impl Leg {
 
 impl Leg {
     /// Asks the server of the connection in use, which waits as long as this. One that does not
-    /// answer in time lacks them, and the connection is given up.
+    /// answer in time lacks them, and the connection is given up. The packets of the client's
+    /// command may be sent [`behind`](upstream::ask_in_front) the question.
     pub(crate) async fn ask_reader(
         &mut self,
         entry: &BookEntry,
         awaited: &Awaited,
         wait: Duration,
+        behind: Option<(&[u8], Answer, bool)>,
         decided: &mut Decided,
     ) -> Result<Reply, Stop> {
         let wait = wait.min(entry.worker.settings().variables.connect_timeout_server_max / 2);
-        let Some(question) = question_for(&self.state, &self.links, awaited, wait) else {
-            return Ok(Reply::Lacks);
-        };
-        let is_bound = is_bound_to(&self.state, &self.links, decided.hostgroup());
-        match internal_query_within(
-            entry,
-            self,
-            limit_of_answer(&entry.worker, wait),
-            std::slice::from_ref(&question.query),
-        )
-        .await?
-        {
-            Ok(replies) => Ok(replies.first().map_or(Reply::Lacks, |reply| {
-                note_answer(&entry.worker, &self.state, &self.links, awaited, &question, reply)
-            })),
-            Err(_) if !is_bound && !self.flight.begin().internal_lost => Ok(Reply::Lacks),
+        let Some(question) = question_for(self, awaited, wait) else { return Ok(Reply::Lacks) };
+        let is_bound = self.session().is_bound_to(decided.hostgroup());
+        let limit =
+            limit_of_answer(&entry.worker, behind.map_or(wait, |_| entry.worker.settings().causal.wait));
+        let asked = Instant::now().into_std();
+        match internal_query_within(entry, self, limit, &[question], behind).await? {
+            Ok(replies) => {
+                let reply = replies.first();
+                Ok(reply
+                    .map_or(Reply::Lacks, |reply| note_answer(&entry.worker, self, awaited, asked, reply)))
+            }
+            Err(_) if !is_bound && !self.flight.internal_lost => Ok(Reply::Lacks),
             Err(error) => Err(self.set_up_failed(error, decided)),
         }
     }
@@ -94,7 +91,8 @@ impl Leg {
         if entry.worker.shared.upstream.pool.configured(awaited.writer) != 1 {
             return Ok(());
         }
-        let Some((machine, opened, is_mariadb)) = self.links.asked_server() else { return Ok(()) };
+        let Some((machine, opened)) = self.links.asked_server() else { return Ok(()) };
+        let is_mariadb = self.links.is_mariadb();
         let applied = &entry.worker.shared.causal.applied;
         let tokens = lost::of_kind(&awaited.tokens, is_mariadb);
         if applied.has(&machine, opened, tokens.iter()) {
@@ -137,8 +135,7 @@ impl Leg {
 }
 
 fn note_lost(worker: &Worker, state: &SessionState, cluster: u32, token: &Gtid, left: Option<Gtid>) {
-    let own = state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
-    if own.is_some_and(|own| own.replace_lost(cluster, token, left)) {
+    if state.own().is_some_and(|own| own.replace_lost(cluster, token, left)) {
         worker.counts.note(Counter::CausalLost);
         tracing::warn!(%token, "the writer lacks a transaction that was acknowledged; reads do not wait for it");
     }
@@ -161,12 +158,11 @@ impl SessionState {
 }
 
 impl Links {
-    /// The machine of the connection in use, when that was opened, and whether it is MariaDB's.
-    pub(crate) fn asked_server(&self) -> Option<(Machine, std::time::Instant, bool)> {
+    /// The machine of the connection in use, and when that was opened.
+    pub(crate) fn asked_server(&self) -> Option<(Machine, std::time::Instant)> {
         let backend = self.in_use.as_ref()?;
         let link = backend.connection();
-        let machine = machine(&backend.server().endpoint().endpoint, link);
-        Some((machine, link.opened().into_std(), link.is_mariadb()))
+        Some((machine(&backend.server().endpoint().endpoint, link), link.opened().into_std()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use route::Session;
 use upstream::Backend;
 
 use crate::entry::BookEntry;
@@ -25,5 +26,10 @@ impl Leg {
     pub fn new(entry: &BookEntry, state: Box<SessionState>, backend: Option<Backend>) -> Self {
         let links = Links::new(entry.worker.interned.pool_key(&state.identity), backend);
         Self { links, state, flight: Flight::new(Rc::clone(&entry.flights)) }
+    }
+
+    /// What the session is in the middle of.
+    pub fn session(&self) -> Session {
+        self.links.session(&self.state)
     }
 }

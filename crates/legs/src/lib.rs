@@ -12,8 +12,7 @@
 //! - [`reach`]: a connection that fits; [`switch`]: getting to its hostgroup, [`without_writer`],
 //!   [`without_schema`]: where that is not there; [`idle`]: connections that others may have,
 //!   [`bound`]: those that they may not;
-//! - [`catch_up`], [`causal`], [`causal_ahead`], [`causal_question`], [`awaited`]: what a read must
-//!   see; [`followed`]: sessions that follow a server's binary log;
+//! - [`catch_up`], [`causal`], [`causal_ahead`], [`causal_question`]: what a read must see; [`followed`]: sessions that follow a server's binary log;
 //! - [`prepare`], [`bring`], [`reuse`], [`parts`], [`close`]: prepared statements;
 //! - [`last`], [`last_result`], [`kept_error`], [`retold`], [`correction`]: what is asked about the
 //!   statement before;
@@ -28,7 +27,6 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
-pub mod awaited;
 pub mod backlog;
 pub mod bound;
 pub mod bring;

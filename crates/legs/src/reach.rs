@@ -9,7 +9,7 @@ use upstream::{AcquireError, Ahead, Full};
 use wire::command::Kind;
 
 use crate::entry::BookEntry;
-use crate::facts::causal::{awaits_writes, depends_on_writes, has_to_see};
+use crate::facts::causal::must_see;
 use crate::facts::executions::rewrite;
 use crate::facts::sharing::makes_way_for_new;
 use crate::flight::Flight;
@@ -30,21 +30,17 @@ impl Leg {
     ) -> Result<Fit, Stop> {
         self.flight.begin().wants_new = decided.wants_new()
             && makes_way_for_new(entry, &mut self.state, &mut self.links, decided.hostgroup());
-        let may_see = depends_on_writes(kind);
-        let fresh = has_to_see(&entry.worker, &self.state, &self.links, decided).filter(|_| may_see);
-        let reached = if fresh.is_some()
-            || may_see && awaits_writes(&entry.worker, &self.state, &self.links, decided)
-        {
-            // Boxed: most must see nothing.
-            Box::pin(self.reach_seeing(entry, kind, fresh, decided)).await
-        } else {
-            match self.reach(entry, decided).await {
-                // The connection in use was exchanged for one that has proven nothing.
-                Ok(()) if may_see && awaits_writes(&entry.worker, &self.state, &self.links, decided) => {
-                    Box::pin(self.see_awaited(entry, kind, decided)).await
-                }
-                reached => reached,
+        // Boxed: most must see nothing.
+        let reached = match must_see(&entry.worker, self, kind, decided) {
+            Some(fresh) => Box::pin(self.reach_seeing(entry, fresh, decided)).await,
+            None => self.reach(entry, decided).await,
+        };
+        let reached = match reached {
+            // The connection in use may have been exchanged for one that has proven nothing.
+            Ok(()) if must_see(&entry.worker, self, kind, decided).is_some() => {
+                Box::pin(self.see_awaited(entry, kind, decided)).await
             }
+            reached => reached,
         };
         let flight = self.flight.begin();
         (flight.ahead, flight.wants_new) = (Ahead::Nothing, false);

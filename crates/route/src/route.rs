@@ -82,6 +82,12 @@ impl Default for Session {
 }
 
 impl Session {
+    /// Whether it has left something in this hostgroup that its statements need, so that no other
+    /// server will do.
+    pub fn is_bound_to(&self, hostgroup: u32) -> bool {
+        self.locked_on == Some(hostgroup) || self.hold.is_some_and(|(_, at)| at == hostgroup)
+    }
+
     /// What it is in the middle of, in words.
     pub(crate) fn text(&self) -> String {
         let mut texts = vec![match self.transaction {

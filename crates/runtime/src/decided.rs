@@ -63,10 +63,14 @@ impl Decided {
         orders.verdict.causal_scope = Some(name.into());
     }
 
+    /// All that rules and hints say, if that is not nothing.
+    pub fn verdict(&self) -> Option<&Verdict> {
+        self.orders.as_ref().map(|orders| &orders.verdict)
+    }
+
     /// How long it may run, and how often it may be sent again, if a rule or a hint says so.
     pub fn limits(&self) -> (Option<Duration>, Option<u32>) {
-        let Some(orders) = &self.orders else { return (None, None) };
-        let verdict = &orders.verdict;
+        let Some(verdict) = self.verdict() else { return (None, None) };
         (verdict.timeout.filter(|timeout| !timeout.is_zero()), verdict.retries)
     }
 
@@ -153,18 +157,17 @@ impl Decided {
 
     /// Whether a rule has `multiplex = 2`: effects that the proxy cannot see leave nothing behind.
     pub fn is_believed(&self) -> bool {
-        let multiplex = self.orders.as_ref().and_then(|orders| orders.verdict.multiplex);
-        multiplex == Some(Multiplex::NotByThis)
+        self.verdict().is_some_and(|verdict| verdict.multiplex == Some(Multiplex::NotByThis))
     }
 
     /// What a rule says about logging it.
     pub fn log(&self) -> Option<bool> {
-        self.orders.as_ref().and_then(|orders| orders.verdict.log)
+        self.verdict().and_then(|verdict| verdict.log)
     }
 
     /// Whether a hint wants a connection for it that no session has had.
     pub fn wants_new(&self) -> bool {
-        self.orders.as_ref().is_some_and(|orders| orders.verdict.create_new_connection)
+        self.verdict().is_some_and(|verdict| verdict.create_new_connection)
     }
 
     /// What may be behind its tables, if that is not nothing.

@@ -13,7 +13,7 @@ use crate::shared::Shared;
 use upstream::{Avoid, Target};
 
 /// What a statement has to see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fresh {
     /// This transaction (`min_gtid`, `gtid_from_hostgroup`).
     pub gtid: Option<Gtid>,

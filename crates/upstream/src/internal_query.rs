@@ -87,6 +87,21 @@ pub async fn internal_query(
     capabilities: Capabilities,
     commands: &[InternalQuery],
 ) -> Result<Vec<Reply>, &'static str> {
+    ask_in_front(worker, link, capabilities, commands, None).await
+}
+
+/// The same, and sends the packets of a client's whole `command` behind the queries.
+///
+/// The reply to the command, of the kind `answer`, is not read here: the session takes it
+/// ([`Connection::promote`]), or drops it ([`drain_reply`]). `stops` says whether trackers in it
+/// are looked at.
+pub async fn ask_in_front(
+    worker: &Worker,
+    link: &mut Connection,
+    capabilities: Capabilities,
+    commands: &[InternalQuery],
+    behind: Option<(&[u8], Answer, bool)>,
+) -> Result<Vec<Reply>, &'static str> {
     debug_assert!(!link.owes() || link.has_setup(), "the next reply has another owner");
     let mut replies = Vec::with_capacity(commands.len());
     let mut packets = link.take_setup().unwrap_or_default();
@@ -96,6 +111,10 @@ pub async fn internal_query(
         }
         put_message(&mut packets, 0, payload);
         link.expect(Expected::new(*answer, Owner::Internal), capabilities);
+    }
+    if let Some((command, answer, stops)) = behind {
+        packets.extend_from_slice(command);
+        link.expect(Expected::of_sent(answer, stops), capabilities);
     }
     exchange(worker, link, &packets, &mut replies).await?;
     debug_assert_eq!(replies.len(), commands.len(), "each has a reply");
@@ -114,34 +133,6 @@ pub async fn ask(
 ) -> Result<Reply, &'static str> {
     let mut replies = internal_query(worker, link, capabilities, &[query]).await?;
     replies.pop().ok_or("its answer makes no sense")
-}
-
-/// Sends an internal query, with setup commands in front of it, and the packets of a client's
-/// whole `command` behind it, in one write. Returns the reply to the query.
-///
-/// The reply to the command, of the kind `answer`, is not read here: the session takes it
-/// ([`Connection::promote`]), or drops it ([`drain_reply`]). `stops` says whether trackers in it
-/// are looked at. The rest is as for [`internal_query`].
-pub async fn ask_in_front(
-    worker: &Worker,
-    link: &mut Connection,
-    capabilities: Capabilities,
-    query: &InternalQuery,
-    (command, answer, stops): (&[u8], Answer, bool),
-) -> Result<Reply, &'static str> {
-    debug_assert!(link.may_pipeline() && (!link.owes() || link.has_setup()), "it is asked in its turn");
-    let mut packets = link.take_setup().unwrap_or_default();
-    put_message(&mut packets, 0, &query.0);
-    link.expect(Expected::new(query.1, Owner::Internal), capabilities);
-    packets.extend_from_slice(command);
-    link.expect(Expected::of_sent(answer, stops), capabilities);
-    let mut replies = Vec::with_capacity(1);
-    exchange(worker, link, &packets, &mut replies).await?;
-    let reply = replies.pop().ok_or("its answer makes no sense")?;
-    if reply.warns() {
-        link.own_warnings = true;
-    }
-    Ok(reply)
 }
 
 /// Reads and drops the reply to a command that was sent and that no session wants, and returns the

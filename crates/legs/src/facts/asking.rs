@@ -14,7 +14,7 @@ use session::identity::PLAIN;
 use session::state::Pin;
 use sql::routine;
 use tokio::time::{Duration, Instant, timeout};
-use upstream::{Connection, InternalQuery, Reply, internal_query, query};
+use upstream::{Connection, InternalQuery, Reply, ask_in_front, query};
 use wire::packet::TextRow;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags};
@@ -42,16 +42,18 @@ pub async fn ask_besides(
     }))
 }
 
-/// The same with another limit for all replies.
+/// The same with another limit for all replies; the packets of a command of the client's may be
+/// sent [`behind`](ask_in_front) these.
 pub(crate) async fn internal_query_within(
     entry: &BookEntry,
     leg: &mut Leg,
     limit: Duration,
     commands: &[InternalQuery],
+    behind: Option<(&[u8], Answer, bool)>,
 ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
     let capabilities = leg.state.identity.capabilities;
     let asked = over_connection(entry, leg, limit, async |worker, link| {
-        internal_query(worker, link, capabilities, commands).await
+        ask_in_front(worker, link, capabilities, commands, behind).await
     });
     match asked.await? {
         Ok(replies) => {
@@ -210,5 +212,5 @@ pub async fn ask_server(
     commands: &[InternalQuery],
 ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
     let limit = entry.worker.settings().variables.connect_timeout_server_max;
-    internal_query_within(entry, leg, limit, commands).await
+    internal_query_within(entry, leg, limit, commands, None).await
 }

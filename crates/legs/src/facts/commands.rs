@@ -18,7 +18,6 @@ use wire::command::{Kind, ProcessKill};
 use wire::frame::MessageScanner;
 use wire::{Codec as _, StatusFlags};
 
-use crate::facts::causal::is_bound_to;
 use crate::facts::kills::{own_kill, prepared_kill, takes_several_statements};
 use crate::facts::screened::is_watched;
 use crate::hidden::Batched;
@@ -82,7 +81,7 @@ pub(crate) fn may_ask_ahead(worker: &Worker, leg: &Leg, kind: Kind, decided: &De
         && is_alone
         && state.trace.is_none()
         && flight.is_one_command(state, kind)
-        && !is_bound_to(state, links, decided.hostgroup())
+        && !leg.session().is_bound_to(decided.hostgroup())
         && links.loss(state) == Loss::Nothing
         && !worker.settings().causal.wait.is_zero()
         && links.connection().is_some_and(upstream::Connection::may_pipeline)

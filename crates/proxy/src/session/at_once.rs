@@ -3,13 +3,12 @@
 
 use command::Command;
 use legs::entry::BookEntry;
-use legs::facts::causal::{awaits_writes, depends_on_writes, has_to_see, may_lack_writes};
+use legs::facts::causal::must_see;
 use legs::facts::commands::is_own;
 use legs::facts::executions::is_usual;
 use legs::facts::places::{has_one_way, is_at, shares};
 use legs::last;
 use legs::leg::Leg;
-use legs::links::Links;
 use legs::state::SessionState;
 use legs::trace::Trace;
 use runtime::decided::{Decided, Next};
@@ -34,9 +33,7 @@ pub(super) fn points_here(entry: &BookEntry, leg: &mut Leg, command: Command<'_>
         leg.state.trace(Trace::clear);
         decide(entry, &leg.state, &leg.links, command)?
     };
-    if is_here(&entry.worker, &leg.state, &leg.links, &decided)
-        && is_simple(&entry.worker, &leg.state, &leg.links, command, &decided)
-    {
+    if is_here(&entry.worker, leg, &decided) && is_simple(&entry.worker, leg, command, &decided) {
         return Some(decided);
     }
     leg.flight.begin().decided = Some(decided);
@@ -45,13 +42,8 @@ pub(super) fn points_here(entry: &BookEntry, leg: &mut Leg, command: Command<'_>
 
 /// What is to be done with a command, if it may be sent before the one in front of it is
 /// answered.
-pub(super) fn decide_along(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
-    command: Command<'_>,
-) -> Option<Decided> {
-    let kind = command.kind;
+pub(super) fn decide_along(entry: &BookEntry, leg: &Leg, command: Command<'_>) -> Option<Decided> {
+    let (Leg { state, links, .. }, kind) = (leg, command.kind);
     if state.trace.is_some() {
         // One after the other: there is one trace.
         return None;
@@ -69,10 +61,9 @@ pub(super) fn decide_along(
     // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
     // does not replace it.
     let waits = changes || decided.asks_for_last() && state.last.ran.may_only_look();
-    (!waits
-        && is_here(&entry.worker, state, links, &decided)
-        && is_simple(&entry.worker, state, links, command, &decided))
-    .then_some(decided)
+    let is_ready =
+        !waits && is_here(&entry.worker, leg, &decided) && is_simple(&entry.worker, leg, command, &decided);
+    is_ready.then_some(decided)
 }
 
 /// What was decided about the execution that `input` is, if the backend in use has its
@@ -121,9 +112,7 @@ pub(super) fn reuse_at_once(
 /// there.
 fn needs_only_its_statement(worker: &Worker, leg: &Leg, command: Command<'_>) -> bool {
     leg.flight.decided.as_ref().is_some_and(|decided| {
-        decided.patch.is_none()
-            && is_here(worker, &leg.state, &leg.links, decided)
-            && comes_alone(worker, &leg.state, &leg.links, command, decided)
+        decided.patch.is_none() && is_here(worker, leg, decided) && comes_alone(worker, leg, command, decided)
     })
 }
 
@@ -146,8 +135,7 @@ pub(super) fn needs_only_a_connection(entry: &BookEntry, leg: &Leg, kind: Kind) 
         && leg.state.trace.is_none()
         && leg.flight.wanted.is_none()
         && !leg.state.begins_later()
-        && has_to_see(&entry.worker, &leg.state, &leg.links, decided).is_none()
-        && !awaits_writes(&entry.worker, &leg.state, &leg.links, decided)
+        && must_see(&entry.worker, leg, kind, decided).is_none()
         && !leg.state.identity.account.user.backends().is_limited()
         && shares(entry, &leg.state, decided.hostgroup())
 }
@@ -159,39 +147,29 @@ fn is_held_back(worker: &Worker, state: &SessionState, kind: Kind, decided: &Dec
 }
 
 /// Whether the backend in use is where the command goes, and nothing is to be sent there first.
-fn is_here(worker: &Worker, state: &SessionState, links: &Links, decided: &Decided) -> bool {
+fn is_here(worker: &Worker, Leg { state, links, .. }: &Leg, decided: &Decided) -> bool {
     is_at(worker, state, links, decided) && !links.has_setup() && !state.begins_later()
 }
 
 /// Whether nothing is to be done before the command, but for bringing its prepared statement.
 #[inline]
-fn comes_alone(
-    worker: &Worker,
-    state: &SessionState,
-    links: &Links,
-    command: Command<'_>,
-    decided: &Decided,
-) -> bool {
+fn comes_alone(worker: &Worker, leg: &Leg, command: Command<'_>, decided: &Decided) -> bool {
+    let Leg { state, links, .. } = leg;
     if command.kind == Kind::StmtPrepare && len_to_complete(worker, command).is_some() {
         return false;
     }
     !(is_held_back(worker, state, command.kind, decided)
         || last::is_due(state, links, decided)
         || decided.next == Next::Commit
-        || depends_on_writes(command.kind) && may_lack_writes(worker, state, links, decided)
+        || must_see(worker, leg, command.kind, decided).is_some()
         || links.has_to_prepare(&worker.upstream.kept, state, command, decided))
 }
 
 /// Whether the command is all that has to be sent.
 #[inline]
-fn is_simple(
-    worker: &Worker,
-    state: &SessionState,
-    links: &Links,
-    command: Command<'_>,
-    decided: &Decided,
-) -> bool {
-    comes_alone(worker, state, links, command, decided)
+fn is_simple(worker: &Worker, leg: &Leg, command: Command<'_>, decided: &Decided) -> bool {
+    let Leg { state, links, .. } = leg;
+    comes_alone(worker, leg, command, decided)
         && match (&state.prepared, command.kind) {
             (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(links.state()),
             (_, kind) if kind.names_statement() => links.is_known_here(&worker.upstream.kept, state, command),

@@ -245,7 +245,7 @@ impl Cx<'_> {
             !is_own(&self.entry.worker, self.leg, *next) && next.kind.answer() != Answer::Endless
         };
         let next = first_command(self.entry, &self.leg.state, rest).ok().flatten().filter(goes_along)?;
-        let next = decide_along(self.entry, &self.leg.state, &self.leg.links, next)?;
+        let next = decide_along(self.entry, self.leg, next)?;
         if before.answer == Answer::None && self.leg.links.pipelined.is_empty() {
             return Some(next);
         }

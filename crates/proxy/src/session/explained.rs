@@ -1,9 +1,8 @@
 //! What becomes of a statement, and why.
 
 use command::Command;
-use legs::catch_up::fresh_for;
 use legs::entry::BookEntry;
-use legs::facts::causal::explain_writes;
+use legs::facts::causal::{explain_writes, fresh_for};
 use legs::facts::places::{asked, circumstances};
 use legs::links::Links;
 use legs::state::SessionState;

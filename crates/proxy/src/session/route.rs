@@ -31,9 +31,9 @@ pub(super) fn note_sent(
     if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
         leg.state.last.ran.note(decided.plan, !leg.links.pipelined.is_empty());
         note_write(entry, leg, command, decided);
-        note_causal(&entry.worker, &mut leg.state, &leg.links, decided);
+        note_causal(&entry.worker, leg, decided);
     }
-    if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex)
+    if let Some(multiplex) = decided.verdict().and_then(|verdict| verdict.multiplex)
         && let Some(link) = leg.links.state_mut()
     {
         link.note_multiplex(multiplex, decided.change.as_deref_mut());

@@ -3,7 +3,6 @@
 use command::Command;
 use legs::backlog::is_enough;
 use legs::entry::BookEntry;
-use legs::facts::causal::is_bound_to;
 use legs::facts::places::{asked, circumstances, unseen_behind};
 use legs::facts::screened::screen_execution;
 use legs::links::Links;
@@ -102,7 +101,7 @@ pub(crate) fn decide_with_meaning(
     let hostgroup = if is_there { wanted } else { prepared.home };
     // What it must see it must see there, too.
     let mut decided = Decided::plainly_to(hostgroup).with_orders_of(&mut judged);
-    let is_bound = session.transaction.is_some() || !session.autocommit || is_bound_to(state, links, wanted);
+    let is_bound = session.transaction.is_some() || !session.autocommit || session.is_bound_to(wanted);
     if is_bound && !is_there {
         decided.refuse(ClientError::NeedReprepare);
     }

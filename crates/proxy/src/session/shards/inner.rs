@@ -194,7 +194,7 @@ fn new_inner(
     let account =
         route::Account { default_hostgroup: hostgroup, listener: None, is_shard: true, ..*state.account };
     let mut inner_state = Box::new(state.at_shard(identity.into(), account));
-    let own = state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
+    let own = state.own();
     if let Some(gtids) = &mut inner_state.gtids {
         gtids.own = own.map(Own::for_inner);
     }

@@ -204,7 +204,7 @@ pub(crate) fn begin_hit(
     }
     note_ruling(&entry.worker, &leg.state, command, decided);
     note_sighting(&entry.worker, &leg.state, command, decided);
-    if let Some(flag) = decided.orders.as_ref().and_then(|orders| orders.verdict.next_query_flag_in) {
+    if let Some(flag) = decided.verdict().and_then(|verdict| verdict.next_query_flag_in) {
         leg.state.flag_in = flag;
     }
     leg.state.keep_types(command);
