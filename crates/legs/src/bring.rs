@@ -158,9 +158,7 @@ impl Leg {
         home: u32,
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
-        if let Err(why) = self.go_to(entry, home, Full::TryAgain).await? {
-            return Err(self.unreached(why, decided));
-        }
+        self.go_to(entry, home, Full::TryAgain).await.map_err(|stop| self.unreached(stop, decided))?;
         *decided = Decided::plainly_to(home).with_orders_of(decided);
         // The connection may be another one than that over which it was prepared.
         match self.statement_here(entry, kind, id, true).await? {

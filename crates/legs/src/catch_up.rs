@@ -146,7 +146,7 @@ impl Leg {
     ) -> Result<(), Stop> {
         decided.redirect(writer);
         self.flight.begin().internal_lost = false;
-        self.go_to(entry, writer, Full::TryAgain).await?.map_err(|why| self.unreached(why, decided))
+        self.go_to(entry, writer, Full::TryAgain).await.map_err(|stop| self.unreached(stop, decided))
     }
 
     /// Waits until `is_over`. If that is in vain, the client is told so.

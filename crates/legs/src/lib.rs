@@ -12,7 +12,8 @@
 //! - [`reach`]: a connection that fits; [`switch`]: getting to its hostgroup, [`without_writer`],
 //!   [`without_schema`]: where that is not there; [`idle`]: connections that others may have,
 //!   [`bound`]: those that they may not;
-//! - [`catch_up`], [`causal`], [`causal_ahead`], [`causal_question`]: what a read must see; [`followed`]: sessions that follow a server's binary log;
+//! - [`catch_up`], [`causal`], [`causal_ahead`], [`causal_question`]: what a read must see;
+//!   [`followed`]: sessions that follow a server's binary log;
 //! - [`prepare`], [`bring`], [`reuse`], [`parts`], [`close`]: prepared statements;
 //! - [`last`], [`last_result`], [`kept_error`], [`retold`], [`correction`]: what is asked about the
 //!   statement before;

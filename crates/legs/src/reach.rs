@@ -82,10 +82,11 @@ impl Leg {
         }
         let hostgroup = decided.hostgroup();
         let full = self.state.full(hostgroup, Some(decided));
-        match self.go_to(entry, hostgroup, full).await? {
-            Ok(()) => Ok(()),
-            Err(why) => Box::pin(self.reach_instead(entry, why, decided)).await,
-        }
+        let why = match self.go_to(entry, hostgroup, full).await {
+            Err(Stop::Unreached(why)) => why,
+            reached => return reached,
+        };
+        Box::pin(self.reach_instead(entry, why, decided)).await
     }
 
     /// Goes on with a command that has found no server where it was to go, because of `why`.
@@ -107,7 +108,7 @@ impl Leg {
         // Without a schema it is done where it was to be done, if nowhere else.
         let here = is_about_schema.then(|| decided.hostgroup());
         let Some(writer) = instead.filter(|_| is_lack).or(here) else {
-            return Err(self.unreached(why, decided));
+            return Err(self.unreached(why.into(), decided));
         };
         self.leave_to(entry, writer, decided).await
     }

@@ -1,6 +1,7 @@
 //! Why a command goes no further before it is sent.
 
 use front::ending::Ending;
+use runtime::invariant::broken;
 use session::error::ClientError;
 use upstream::AcquireError;
 
@@ -39,6 +40,21 @@ impl Stop {
     /// The same, and may ask about it as about a server's.
     pub fn kept(error: ClientError) -> Self {
         Self::Kept(Box::new(error))
+    }
+
+    /// Why there is no connection, of what has looked for one.
+    pub fn unreached(self) -> Result<AcquireError, Ending> {
+        match self {
+            Self::Unreached(why) => Ok(why),
+            Self::Over(ending) => Err(ending),
+            _ => Err(broken("a search that decides about a command")),
+        }
+    }
+}
+
+impl From<AcquireError> for Stop {
+    fn from(why: AcquireError) -> Self {
+        Self::Unreached(why)
     }
 }
 

@@ -26,6 +26,7 @@ use crate::leg::Leg;
 use crate::links::Links;
 use crate::measure::note_at_server;
 use crate::state::{OF_SESSION, Said, SessionState};
+use crate::stop::Stop;
 use crate::without_schema::position_of_schema;
 
 impl Leg {
@@ -36,7 +37,7 @@ impl Leg {
         entry: &BookEntry,
         hostgroup: u32,
         full: Full,
-    ) -> Result<Result<(), AcquireError>, Ending> {
+    ) -> Result<(), Stop> {
         if self.state.here != hostgroup {
             if may_leave_diagnostics(entry, &self.state, &self.links) {
                 Box::pin(leave_diagnostics(entry, self)).await?;
@@ -48,13 +49,13 @@ impl Leg {
             let was_lost = self.state.transaction.rolled_back.is_some();
             take_up(entry, &mut self.state, &mut self.links, hostgroup).await?;
             if !was_lost && let Some(error) = self.state.transaction.rolled_back.take() {
-                return Ok(Err(AcquireError::Proxy(*error)));
+                return Err(AcquireError::Proxy(*error).into());
             }
         }
         if let Some(off) = self.links.off()
             && let Some(error) = lose_backend_for(entry, &mut self.state, &mut self.links, Gone::Off(off))?
         {
-            return Ok(Err(AcquireError::Proxy(error)));
+            return Err(AcquireError::Proxy(error).into());
         }
         if self
             .links
@@ -67,17 +68,8 @@ impl Leg {
             part(late);
         }
         let is_borrowed = self.links.in_use.is_none();
-        if is_borrowed {
-            let is_new = match self.borrow_backend(entry, hostgroup, full).await? {
-                Ok(is_new) => is_new,
-                Err(why) => return Ok(Err(why)),
-            };
-            if is_new
-                && self.state.was_reset()
-                && let Err(why) = reset_new(entry, self).await?
-            {
-                return Ok(Err(why));
-            }
+        if is_borrowed && self.borrow_backend(entry, hostgroup, full).await? && self.state.was_reset() {
+            reset_new(entry, self).await?;
         }
         let is_in_none = is_borrowed && self.state.lacks_schema();
         if self.links.applied() != self.state.version() || is_in_none {
@@ -85,41 +77,50 @@ impl Leg {
         }
         if !is_borrowed && self.links.has_setup() && self.flight.ahead != Ahead::All {
             // It was for a command that was not sent.
-            return Ok(ask_server(entry, self, &[]).await?.map(drop).map_err(AcquireError::Proxy));
+            ask_server(entry, self, &[]).await?.map_err(AcquireError::Proxy)?;
         }
-        Ok(Ok(()))
+        Ok(())
     }
 }
 
 /// Resets a connection that was just opened: its login has set what the client had before it
 /// reset its own.
-async fn reset_new(entry: &BookEntry, leg: &mut Leg) -> Result<Result<(), AcquireError>, Ending> {
+async fn reset_new(entry: &BookEntry, leg: &mut Leg) -> Result<(), Stop> {
     let (said, version) = leg.state.before_reset();
     let schema_at = position_of_schema(&said);
     let mut commands: Vec<_> = said.into_iter().map(|said| command(&leg.state, &leg.links, said)).collect();
     commands.push((vec![Kind::ResetConnection as u8], Answer::Single));
-    match ask_server(entry, leg, &commands).await? {
-        Err(error) => return Ok(Err(AcquireError::Proxy(error))),
-        Ok(replies) => {
-            let may_lack = leg.links.note_schema_reply(&mut leg.state, schema_at, &replies);
-            let refusal = replies
-                .into_iter()
-                .enumerate()
-                .find(|(at, reply)| reply.error().is_some() && !(may_lack && Some(*at) == schema_at));
-            if let Some((_, reply)) = refusal {
-                return Ok(Err(refused_setup(entry, &mut leg.state, &mut leg.links, &reply)));
-            }
-        }
+    carry_out(entry, leg, &commands, (schema_at, &[]), version).await
+}
+
+/// Carries out commands that set the connection in use up, which then has the settings of this
+/// version. The one for the schema is at `schema_at`; `forgiven` are errors that do not matter.
+async fn carry_out(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    commands: &[InternalQuery],
+    (schema_at, forgiven): (Option<usize>, &[u16]),
+    version: u64,
+) -> Result<(), Stop> {
+    let replies = ask_server(entry, leg, commands).await?.map_err(AcquireError::Proxy)?;
+    let may_lack = leg.links.note_schema_reply(&mut leg.state, schema_at, &replies);
+    let matters = |code: u16| !forgiven.contains(&code);
+    let refusal = replies
+        .iter()
+        .enumerate()
+        .find(|(at, reply)| reply.error().is_some_and(matters) && !(may_lack && Some(*at) == schema_at));
+    if let Some((_, reply)) = refusal {
+        return Err(refused_setup(entry, &mut leg.state, &mut leg.links, reply).into());
     }
     leg.links.set_applied(version);
     if let Some(link) = leg.links.state() {
         leg.state.hear_status(link);
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Says at the backend what it has not heard yet of what the client has set.
-async fn say_settings(entry: &BookEntry, leg: &mut Leg) -> Result<Result<(), AcquireError>, Ending> {
+async fn say_settings(entry: &BookEntry, leg: &mut Leg) -> Result<(), Stop> {
     let missing = leg.state.missing(leg.links.applied());
     let schema_at = position_of_schema(&missing);
     for said in &missing {
@@ -139,31 +140,17 @@ async fn say_settings(entry: &BookEntry, leg: &mut Leg) -> Result<Result<(), Acq
         if let Some(link) = leg.links.connection_mut() {
             link.set_setup(setup);
         }
-        return Ok(Ok(()));
+        return Ok(());
     }
     let commands: Vec<_> = commands.into_iter().map(|(_, command)| command).collect();
-    let replies = match ask_server(entry, leg, &commands).await? {
-        Ok(replies) => replies,
-        Err(error) => return Ok(Err(AcquireError::Proxy(error))),
-    };
-    let may_lack = leg.links.note_schema_reply(&mut leg.state, schema_at, &replies);
-    let refused = |code: u16| !DOES_NOT_HAVE_IT.contains(&code);
-    let refusal = replies
-        .into_iter()
-        .enumerate()
-        .find(|(at, reply)| reply.error().is_some_and(refused) && !(may_lack && Some(*at) == schema_at));
-    if let Some((_, reply)) = refusal {
-        return Ok(Err(refused_setup(entry, &mut leg.state, &mut leg.links, &reply)));
-    }
-    leg.links.set_applied(leg.state.version());
+    carry_out(entry, leg, &commands, (schema_at, &DOES_NOT_HAVE_IT), leg.state.version()).await?;
     if let Some(backend) = &leg.links.in_use {
-        leg.state.hear_status(backend.connection().state());
         let (server, user) = (backend.server().id(), &leg.state.identity.account.user.name);
         for (payload, _) in &commands {
             entry.worker.upstream.accepted.note(server, user, payload);
         }
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 fn command(state: &SessionState, links: &Links, said: Said) -> (Vec<u8>, Answer) {

@@ -5,7 +5,6 @@
 //! hears error 1046. The connection is closed behind the command, and the next one asks for the
 //! schema again, which may be back.
 
-use front::ending::Ending;
 use session::link::Loss;
 use upstream::{AcquireError, Full, Reply, is_about_schema, part};
 
@@ -14,23 +13,18 @@ use crate::facts::leases::lose_backend;
 use crate::leg::Leg;
 use crate::links::Links;
 use crate::state::{Past, Said, SessionState};
+use crate::stop::Stop;
 
 impl Leg {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and
     /// says there what the client has set. If the server does not let the session into its schema,
     /// and there is no other hostgroup, the connection is in none.
-    pub async fn go_to(
-        &mut self,
-        entry: &BookEntry,
-        hostgroup: u32,
-        full: Full,
-    ) -> Result<Result<(), AcquireError>, Ending> {
-        match self.go_in_schema(entry, hostgroup, full).await? {
-            Err(why) if full != Full::Elsewhere && why.is_about_schema() => {
-                Box::pin(self.go_without_schema(entry, hostgroup, why)).await
-            }
-            reached => Ok(reached),
-        }
+    pub async fn go_to(&mut self, entry: &BookEntry, hostgroup: u32, full: Full) -> Result<(), Stop> {
+        let why = match self.go_in_schema(entry, hostgroup, full).await {
+            Err(Stop::Unreached(why)) if full != Full::Elsewhere && why.is_about_schema() => why,
+            reached => return reached,
+        };
+        Box::pin(self.go_without_schema(entry, hostgroup, why)).await
     }
 
     /// The same on a connection in no schema. A connection that the session needs is not left: its
@@ -40,16 +34,16 @@ impl Leg {
         entry: &BookEntry,
         hostgroup: u32,
         why: AcquireError,
-    ) -> Result<Result<(), AcquireError>, Ending> {
+    ) -> Result<(), Stop> {
         let keeps = self.links.in_use.is_some() && self.links.loss(&self.state) != Loss::Nothing;
         if keeps || !self.state.leave_schema() {
-            return Ok(Err(why));
+            return Err(why.into());
         }
         let account = &self.state.identity.account;
         account.user.doubt(account.schema.as_deref());
         if !self.links.away.is_admitted {
             // It is what the server has against the login, which is heard once.
-            return Ok(Err(why));
+            return Err(why.into());
         }
         if let Some(backend) = self.links.in_use.take() {
             part(backend);

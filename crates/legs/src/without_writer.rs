@@ -8,7 +8,6 @@
 //! All others wait for the writer.
 
 use command::Command;
-use front::ending::Ending;
 use runtime::decided::Decided;
 use session::state::without_writer::{Bracket, bracket, is_shown_anywhere};
 use sql::StatementKind;
@@ -59,7 +58,7 @@ impl Leg {
     ) -> Result<(), Stop> {
         let hostgroup = decided.hostgroup();
         if entry.worker.shared.upstream.pool.works(hostgroup, entry.worker.shared.uptime()) {
-            return Err(self.unreached(why, decided));
+            return Err(self.unreached(why.into(), decided));
         }
         match without_writer(entry, self, decided) {
             Without::Later => {
@@ -67,15 +66,16 @@ impl Leg {
                 return Err(Stop::Told(payload));
             }
             Without::Reader(reader) => {
-                if self.go_to(entry, reader, Full::Elsewhere).await?.is_ok() {
+                let Err(stop) = self.go_to(entry, reader, Full::Elsewhere).await else {
                     decided.redirect(reader);
                     return Ok(());
-                }
+                };
+                stop.unreached()?;
                 self.flight.begin().internal_lost = false;
             }
             Without::Waits => {}
         }
-        self.go_to(entry, hostgroup, Full::TryAgain).await?.map_err(|why| self.unreached(why, decided))
+        self.go_to(entry, hostgroup, Full::TryAgain).await.map_err(|stop| self.unreached(stop, decided))
     }
 
     /// Goes on with a command of a transaction that has not begun at a server.
@@ -99,30 +99,28 @@ impl Leg {
             return Box::pin(self.reach(entry, decided)).await;
         }
         self.flight.begin().ahead = Ahead::Nothing;
-        let reached = match self.go_to(entry, decided.hostgroup(), Full::TryAgain).await? {
-            Ok(()) => say_begin(entry, self).await?,
-            Err(why) => Err(why),
+        let begun = match self.go_to(entry, decided.hostgroup(), Full::TryAgain).await {
+            Ok(()) => say_begin(entry, self).await,
+            reached => reached,
         };
-        match reached {
-            Ok(()) => {
-                self.state.past.remove(Past::BEGINS_LATER);
-                Ok(())
-            }
-            Err(why) => {
-                // The client is in its transaction as before.
-                if let Some(backend) = self.links.in_use.take() {
-                    lose_backend(entry, &mut self.state, &mut self.links);
-                    part(backend);
-                }
-                self.state.status = status;
-                Err(self.unreached(why, decided))
-            }
+        let Err(stop) = begun else {
+            self.state.past.remove(Past::BEGINS_LATER);
+            return Ok(());
+        };
+        let why = stop.unreached()?;
+        // The client is in its transaction as before.
+        if let Some(backend) = self.links.in_use.take() {
+            lose_backend(entry, &mut self.state, &mut self.links);
+            part(backend);
         }
+        self.state.status = status;
+        Err(self.unreached(why.into(), decided))
     }
 
-    /// The command has found no server.
-    pub(crate) fn unreached(&mut self, why: AcquireError, decided: &mut Decided) -> Stop {
-        if self.flight.tries_again(decided) { Stop::Elsewhere } else { Stop::Unreached(why) }
+    /// What becomes of a command that has found no server.
+    pub(crate) fn unreached(&mut self, stop: Stop, decided: &mut Decided) -> Stop {
+        let is_unreached = matches!(stop, Stop::Unreached(_));
+        if is_unreached && self.flight.tries_again(decided) { Stop::Elsewhere } else { stop }
     }
 }
 
@@ -141,14 +139,11 @@ pub fn end_unbegun(state: &mut SessionState) -> Vec<u8> {
 }
 
 /// Says the `BEGIN` that was answered here.
-async fn say_begin(entry: &BookEntry, leg: &mut Leg) -> Result<Result<(), AcquireError>, Ending> {
+async fn say_begin(entry: &BookEntry, leg: &mut Leg) -> Result<(), Stop> {
     let text = packet_of(&leg.state, b"BEGIN");
-    let replies = match ask_server(entry, leg, &[(text, Answer::Result)]).await? {
-        Ok(replies) => replies,
-        Err(error) => return Ok(Err(AcquireError::Proxy(error))),
-    };
-    let refusal = replies.into_iter().find(|reply| reply.error().is_some());
-    Ok(refusal.map_or(Ok(()), |reply| Err(AcquireError::Server(reply.payload().to_vec()))))
+    let replies = ask_server(entry, leg, &[(text, Answer::Result)]).await?.map_err(AcquireError::Proxy)?;
+    let refusal = replies.iter().find(|reply| reply.error().is_some());
+    refusal.map_or(Ok(()), |reply| Err(AcquireError::Server(reply.payload().to_vec()).into()))
 }
 
 /// How the command in the backlog is done without a writer.

@@ -26,6 +26,7 @@ use crate::facts::shown::show_waiting;
 use crate::leg::Leg;
 use crate::links::Links;
 use crate::state::{OF_SESSION, Past, SessionState};
+use crate::stop::Stop;
 use crate::trace::Part;
 
 /// Those to whom the connection in use is promised do not get it, nor can the session keep it
@@ -206,12 +207,12 @@ impl Leg {
         entry: &BookEntry,
         hostgroup: u32,
         full: Full,
-    ) -> Result<Result<bool, AcquireError>, Ending> {
+    ) -> Result<bool, Stop> {
         let in_line = self.flight.as_mut().and_then(|flight| flight.in_line.take());
         let in_line = in_line.filter(|line| line.hostgroup == hostgroup);
         if in_line.as_ref().is_some_and(|line| line.is_killed) {
             entry.end_running(&self.links);
-            return Ok(Err(AcquireError::Proxy(ClientError::Interrupted)));
+            return Err(AcquireError::Proxy(ClientError::Interrupted).into());
         }
         let lacks_schema = self.state.lacks_schema();
         let is_elsewhere = self.state.identity.account.schema.as_deref() != Some(self.state.caller.schema());
@@ -242,12 +243,12 @@ impl Leg {
         if logs_in_without {
             own_mut(&mut self.state.identity)?.account.schema = schema;
         }
-        let acquired = acquired?.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::Interrupted)));
+        let acquired = acquired?.unwrap_or(Err(AcquireError::Proxy(ClientError::Interrupted)));
         self.state.trace(|trace| {
             trace.add(Part::Connect, connecting.get());
             trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
         });
         entry.end_running(&self.links);
-        Ok(acquired.map(|found| take_found(&entry.control, &mut self.state, &mut self.links, found)))
+        Ok(take_found(&entry.control, &mut self.state, &mut self.links, acquired?))
     }
 }

@@ -19,6 +19,7 @@ use legs::leg::Leg;
 use legs::links::Links;
 use legs::phase::Phase;
 use legs::state::SessionState;
+use legs::stop::Stop;
 use querylog::{AuditEvent, Port};
 use route::no_readers;
 use runtime::invariant::{broken, in_use_mut};
@@ -52,13 +53,13 @@ impl Cx<'_> {
                 watched(&self.entry.control, &mut self.io.client, work).await
             };
             self.take_command_back();
-            match reached? {
-                Ok(()) => break,
-                Err(AcquireError::Proxy(ClientError::NoBackend(search))) => {
+            let Err(stop) = reached else { break };
+            match stop.unreached()? {
+                AcquireError::Proxy(ClientError::NoBackend(search)) => {
                     let error = ClientError::NoBackendForFastForward(search);
                     refuse_unserved(self.entry, self.io, self.leg, AcquireError::Proxy(error)).await?;
                 }
-                Err(refused) => refuse_unserved(self.entry, self.io, self.leg, refused).await?,
+                refused => refuse_unserved(self.entry, self.io, self.leg, refused).await?,
             }
         }
         let backlog = std::mem::take(&mut self.io.backlog);
@@ -77,19 +78,19 @@ impl Cx<'_> {
 }
 
 /// Gets to where all of the session goes: what its listener says, or its user's hostgroup.
-async fn reach_for_all(entry: &BookEntry, leg: &mut Leg) -> Result<Result<(), AcquireError>, Ending> {
+async fn reach_for_all(entry: &BookEntry, leg: &mut Leg) -> Result<(), Stop> {
     let account = &leg.state.account;
     if account.listener.is_some_and(|listener| listener.hostgroup.is_none()) {
         let why = ClientError::ByRule(no_readers(account.default_hostgroup));
-        return Ok(Err(AcquireError::Proxy(why)));
+        return Err(AcquireError::Proxy(why).into());
     }
     let hostgroup = account.hostgroup();
     let Some(instead) = account.instead_of(hostgroup, false) else {
         return leg.go_to(entry, hostgroup, Full::TryAgain).await;
     };
-    match leg.go_to(entry, hostgroup, Full::Elsewhere).await? {
-        Err(AcquireError::Proxy(_)) => leg.go_to(entry, instead, Full::TryAgain).await,
-        reached => Ok(reached),
+    match leg.go_to(entry, hostgroup, Full::Elsewhere).await {
+        Err(Stop::Unreached(AcquireError::Proxy(_))) => leg.go_to(entry, instead, Full::TryAgain).await,
+        reached => reached,
     }
 }
 

@@ -8,7 +8,8 @@ use legs::client::watched;
 use legs::entry::BookEntry;
 use legs::facts::commands::{Look, look};
 use legs::leg::Leg;
-use upstream::{AcquireError, Full};
+use legs::stop::Stop;
+use upstream::Full;
 use wire::command::Kind;
 
 use crate::ending::Ending;
@@ -46,10 +47,7 @@ impl Cx<'_> {
     }
 
     /// Gets to a connection to this hostgroup for the command in the backlog.
-    pub(crate) async fn go_for_command(
-        &mut self,
-        hostgroup: u32,
-    ) -> Result<Result<(), AcquireError>, Ending> {
+    pub(crate) async fn go_for_command(&mut self, hostgroup: u32) -> Result<(), Stop> {
         self.lend_command();
         let reached = {
             let work = pin!(self.leg.go_to(self.entry, hostgroup, Full::TryAgain));
@@ -65,8 +63,8 @@ impl Cx<'_> {
         if self.leg.links.in_use.is_none() {
             let session = self.leg.links.session(&self.leg.state);
             let hostgroup = session.transaction.unwrap_or(self.leg.state.account.hostgroup());
-            if let Err(why) = self.go_for_command(hostgroup).await? {
-                return refuse_unserved(self.entry, self.io, self.leg, why).await;
+            if let Err(stop) = self.go_for_command(hostgroup).await {
+                return refuse_unserved(self.entry, self.io, self.leg, stop.unreached()?).await;
             }
         }
         let command = self.io.command(self.leg.state.identity.capabilities).filter(Command::is_whole);

@@ -31,8 +31,8 @@ impl Cx<'_> {
     pub(crate) async fn kill_by_variable(&mut self, kind: Kind) -> Result<(), Ending> {
         let session = self.leg.links.session(&self.leg.state);
         let hostgroup = session.transaction.unwrap_or(self.leg.state.account.hostgroup());
-        if let Err(why) = self.go_for_command(hostgroup).await? {
-            return refuse_unserved(self.entry, self.io, self.leg, why).await;
+        if let Err(stop) = self.go_for_command(hostgroup).await {
+            return refuse_unserved(self.entry, self.io, self.leg, stop.unreached()?).await;
         }
         let text = self.io.text_in_backlog(&self.leg.state).map(<[u8]>::to_vec).unwrap_or_default();
         let Some(form) = kill::parse(&text) else { return Ok(()) };
