@@ -18,8 +18,6 @@ use crate::facts::endings::{interrupted, unreadable};
 use crate::facts::orders::obey;
 use crate::io::Io;
 use crate::leg::Leg;
-use crate::links::Links;
-use crate::state::SessionState;
 
 /// Whether more of a command will come, and all of it fits into one packet.
 pub fn will_be_whole(bytes: &[u8]) -> bool {
@@ -61,7 +59,7 @@ async fn read_while(
 ) -> Result<(), Ending> {
     entry.set_slow();
     poll_fn(|cx| {
-        obey(entry, &mut leg.state, &mut leg.links, true)?;
+        obey(entry, leg, true)?;
         while lacks(io, leg) {
             ready!(io.poll_more(cx, &entry.worker.net.scratch))?;
             // Each piece counts as a sign of life; between two the client may be as slow as an
@@ -84,7 +82,7 @@ pub async fn skip_command(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Resu
     // Until the command is whole the client is as good as idle, and has as long as an idle one.
     entry.set_slow();
     let mut scanner = MessageScanner::new(0);
-    poll_fn(|cx| poll_skip(entry, io, &mut leg.state, &mut leg.links, cx, &mut scanner)).await?;
+    poll_fn(|cx| poll_skip(entry, io, leg, cx, &mut scanner)).await?;
     if let Some(flight) = leg.flight.as_mut() {
         flight.leave_way();
     }
@@ -95,21 +93,20 @@ pub async fn skip_command(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Resu
 fn poll_skip(
     entry: &BookEntry,
     io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     cx: &mut Context<'_>,
     scanner: &mut MessageScanner,
 ) -> Poll<Result<(), Ending>> {
-    obey(entry, state, links, true)?;
+    obey(entry, leg, true)?;
     loop {
         if io.backlog.is_empty() {
             ready!(io.poll_more(cx, &entry.worker.net.scratch))
-                .map_err(|error| unreadable(entry, state, &error, scanner.next_seq()))?;
+                .map_err(|error| unreadable(entry, &leg.state, &error, scanner.next_seq()))?;
         }
         let seq = scanner.next_seq();
         let scanned = scanner
             .scan(&io.backlog)
-            .map_err(|error| interrupted(entry, state, &ClientError::malformed(error), seq))?;
+            .map_err(|error| interrupted(entry, &leg.state, &ClientError::malformed(error), seq))?;
         io.backlog.drain(..scanned.len);
         check_size(&entry.worker, scanner)?;
         if io.backlog.is_empty() {

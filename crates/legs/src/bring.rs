@@ -21,9 +21,7 @@ use crate::entry::BookEntry;
 use crate::facts::causal::{awaited_for, fresh_of};
 use crate::facts::executions::send_parts;
 use crate::leg::Leg;
-use crate::links::Links;
 use crate::prepare::{NotPrepared, prepare_again};
-use crate::state::SessionState;
 use crate::stop::Stop;
 
 impl Leg {
@@ -64,7 +62,7 @@ impl Leg {
         let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();
         let reads_last =
             kind == Kind::StmtExecute && prepared.what.plan.effects.intersects(Effects::READS_LAST);
-        if is_of_no_use(&self.state, &self.links, id, prepared, (reads_last, has_parts)) {
+        if is_of_no_use(self, id, prepared, (reads_last, has_parts)) {
             Box::pin(close_here(entry, &mut self.state, &mut self.links, id)).await?;
         }
         let mut parts = self.state.take_parts(kind, id);
@@ -228,19 +226,15 @@ fn may_run_elsewhere(worker: &Worker, leg: &Leg, kind: Kind, decided: &Decided) 
 
 /// Whether an execution needs another statement than the one that the backend in use has under this
 /// number: it reads what the statement before has left, or has values in parts.
-fn is_of_no_use(
-    state: &SessionState,
-    links: &Links,
-    id: u32,
-    prepared: &Prepared,
-    (reads_last, has_parts): (bool, bool),
-) -> bool {
-    let came = prepared.at(links.state()).map(|place| place.came);
-    let can_be_prepared = prepared.is_preparable_in(state.modes());
-    let hears_of_others =
-        || links.is_away(state) && (can_be_prepared || links.text_with_answers(state, id).is_some());
+fn is_of_no_use(leg: &Leg, id: u32, prepared: &Prepared, (reads_last, has_parts): (bool, bool)) -> bool {
+    let came = prepared.at(leg.links.state()).map(|place| place.came);
+    let can_be_prepared = prepared.is_preparable_in(leg.state.modes());
+    let hears_of_others = || {
+        leg.links.is_away(&leg.state)
+            && (can_be_prepared || leg.links.text_with_answers(&leg.state, id).is_some())
+    };
     // MariaDB takes a value in parts for what the value before was: behind a number it is the
     // address of its bytes.
     reads_last && (came == Some(Came::ForOnce) || hears_of_others())
-        || has_parts && links.is_mariadb() && came == Some(Came::Reused) && can_be_prepared
+        || has_parts && leg.links.is_mariadb() && came == Some(Came::Reused) && can_be_prepared
 }

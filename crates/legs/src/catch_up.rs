@@ -132,7 +132,7 @@ impl Leg {
         if is_first || !is_elsewhere || self.links.loss(&self.state) != Loss::Nothing {
             return Ok(());
         }
-        leave_backend(entry, &mut self.state, &mut self.links);
+        leave_backend(entry, self);
         reach_wanting(self, entry, wanted, decided).await
     }
 

@@ -104,8 +104,8 @@ impl Leg {
             return Ok(());
         }
         if self.links.is_awaited() {
-            clean_up_behind(entry, &self.state, &mut self.links);
-            lose_backend(entry, &mut self.state, &mut self.links);
+            clean_up_behind(entry, self);
+            lose_backend(entry, self);
         }
         Err(Stop::refused(ClientError::Interrupted))
     }

@@ -98,9 +98,9 @@ async fn drop_read(entry: &BookEntry, leg: &mut Leg, limit: Duration) -> Result<
     });
     let Err(why) = dropped.await? else { return Ok(()) };
     if matches!(why, NoAnswer::Late) {
-        clean_up_behind(entry, &leg.state, &mut leg.links);
+        clean_up_behind(entry, leg);
     }
-    lose_backend(entry, &mut leg.state, &mut leg.links);
+    lose_backend(entry, leg);
     Ok(())
 }
 

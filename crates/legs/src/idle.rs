@@ -11,8 +11,6 @@ use crate::facts::places::shares;
 use crate::facts::sharing::make_one_idle;
 use crate::io::Io;
 use crate::leg::Leg;
-use crate::links::Links;
-use crate::state::SessionState;
 
 /// The session waits for its client: what is not bound to it may be used by others.
 pub fn make_idle(entry: &BookEntry, io: &mut Io, leg: &mut Leg) {
@@ -39,11 +37,11 @@ impl Leg {
         self.links.note_ran(&mut self.state);
         let hostgroup = self.state.here;
         if !self.links.away.others.is_empty() {
-            make_others_idle(entry, &self.state, &mut self.links);
+            make_others_idle(entry, self);
         }
         let may_be_hit = self.links.connection().is_some_and(|link| link.state().may_be_hit);
         if !shares(entry, &self.state, hostgroup) || may_be_hit && self.links.is_promised() {
-            return break_promise(entry, &mut self.state, &mut self.links);
+            return break_promise(entry, self);
         }
         let pin = self.links.pin(&self.state);
         // Hidden code that began before an error is asked about behind it.
@@ -53,27 +51,27 @@ impl Leg {
             entry.worker.look_in(SWEEP_INTERVAL);
         }
         if pin.is_some() || goes_on || !self.links.is_as_it_seems(&self.state) {
-            return break_promise(entry, &mut self.state, &mut self.links);
+            return break_promise(entry, self);
         }
         if let Some(backend) = self.links.in_use.take() {
-            make_one_idle(entry, &self.state, &mut self.links, backend);
+            make_one_idle(entry, self, backend);
         }
     }
 }
 
 /// Makes connections idle that are not in use, and that nothing binds to the session any more.
 #[cold]
-fn make_others_idle(entry: &BookEntry, state: &SessionState, links: &mut Links) {
-    let version = state.version();
+fn make_others_idle(entry: &BookEntry, leg: &mut Leg) {
+    let version = leg.state.version();
     let is_free = |other: &Backend| {
         let (server, link) = (other.server(), other.connection());
         link.state().applied == version
-            && shares(entry, state, server.hostgroup())
-            && state.pin_of(other).is_none()
+            && shares(entry, &leg.state, server.hostgroup())
+            && leg.state.pin_of(other).is_none()
             && !server.is_off()
             && !link.has_setup()
     };
-    let Some(at) = links.away.others.iter().position(is_free) else { return };
-    let backend = links.away.others.swap_remove(at);
-    make_one_idle(entry, state, links, backend);
+    let Some(at) = leg.links.away.others.iter().position(is_free) else { return };
+    let backend = leg.links.away.others.swap_remove(at);
+    make_one_idle(entry, leg, backend);
 }

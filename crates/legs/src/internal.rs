@@ -14,56 +14,56 @@ use wire::{Capabilities, StatusFlags};
 use crate::entry::BookEntry;
 use crate::facts::places::shares;
 use crate::io::Io;
-use crate::links::Links;
+use crate::leg::Leg;
 use crate::state::SessionState;
 
 /// The document.
-pub fn internals(entry: &BookEntry, io: &Io, state: &SessionState, links: &Links) -> String {
+pub fn internals(entry: &BookEntry, io: &Io, leg: &Leg) -> String {
     let now = Instant::now();
-    let session = links.session(state);
+    let session = leg.links.session(&leg.state);
     let hostgroup = |hostgroup: Option<u32>| hostgroup.map_or(plain(-1), plain);
-    let account = &state.identity.account;
-    let open = links.away.others.iter().filter(|other| other.connection().state().in_transaction());
-    let open = open.count() + usize::from(state.in_transaction());
+    let account = &leg.state.identity.account;
+    let open = leg.links.away.others.iter().filter(|other| other.connection().state().in_transaction());
+    let open = open.count() + usize::from(leg.state.in_transaction());
     let mut members = vec![
         ("thread", plain(entry.worker.index)),
-        ("thread_session_id", plain(state.identity.connection_id)),
+        ("thread_session_id", plain(leg.state.identity.connection_id)),
         ("age_ms", ms(entry.control.age(now))),
         // Of a session that answers this.
         ("status", text("WAITING_CLIENT_DATA")),
         ("autocommit", plain(session.autocommit)),
-        ("current_hostgroup", plain(state.here)),
-        ("default_hostgroup", plain(state.account.default_hostgroup)),
+        ("current_hostgroup", plain(leg.state.here)),
+        ("default_hostgroup", plain(leg.state.account.default_hostgroup)),
         ("locked_on_hostgroup", hostgroup(session.locked_on)),
         ("active_transactions", plain(open)),
         ("transaction_time_ms", ms(entry.control.transaction_time(now))),
-        ("transaction_persistent", plain(state.account.transaction_persistent)),
+        ("transaction_persistent", plain(leg.state.account.transaction_persistent)),
         ("default_schema", text(account.schema.as_deref().unwrap_or_default())),
-        ("next_query_flagIN", plain(state.flag_in)),
+        ("next_query_flagIN", plain(leg.state.flag_in)),
     ];
     if let Some((hold, at)) = session.hold {
         members.push(("held", object([("hostgroup_id", plain(at)), ("because", text(hold.text()))])));
     }
     members.extend([
-        ("client", client_side(&entry.control, io, state)),
-        ("conn", io.asked_for(state)),
-        ("backends", List(backends(entry, state, links, session.hold))),
+        ("client", client_side(&entry.control, io, &leg.state)),
+        ("conn", io.asked_for(&leg.state)),
+        ("backends", List(backends(entry, leg, session.hold))),
     ]);
     object(members).print(Form::Indented)
 }
 
 /// The connections to servers: the one in use, and the others.
-fn backends(entry: &BookEntry, state: &SessionState, links: &Links, held: Option<(Hold, u32)>) -> Vec<Value> {
-    let in_use = links.in_use.iter().map(|backend| (state.status, backend, true));
+fn backends(entry: &BookEntry, leg: &Leg, held: Option<(Hold, u32)>) -> Vec<Value> {
+    let in_use = leg.links.in_use.iter().map(|backend| (leg.state.status, backend, true));
     let status = |backend: &Backend| backend.connection().state().status;
-    let others = links.away.others.iter().map(|other| (status(other), other, false));
+    let others = leg.links.away.others.iter().map(|other| (status(other), other, false));
     let one = |(status, backend, in_use): (StatusFlags, &Backend, bool)| {
         let hostgroup = backend.server().hostgroup();
         let hold = held.filter(|(_, at)| *at == hostgroup).map(|(hold, _)| hold);
         object([
             ("hostgroup_id", plain(hostgroup)),
             ("in_use", plain(in_use)),
-            ("conn", connection(entry, state, status, backend, hold)),
+            ("conn", connection(entry, &leg.state, status, backend, hold)),
         ])
     };
     in_use.chain(others).map(one).collect()

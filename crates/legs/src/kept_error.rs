@@ -94,8 +94,8 @@ impl Leg {
     pub fn may_keep_error(&self, entry: &BookEntry, is_last: bool) -> bool {
         is_last
             && self.state.kept_error().is_some()
-            && (may_leave_diagnostics(entry, &self.state, &self.links)
-                || self.may_judge_behind_error(entry) && is_left_to_itself(entry, &self.state, &self.links))
+            && (may_leave_diagnostics(entry, self)
+                || self.may_judge_behind_error(entry) && is_left_to_itself(entry, self))
     }
 }
 

@@ -15,21 +15,20 @@ use crate::facts::asking::{ask_server, forget_warnings, packet_of};
 use crate::facts::executions::rewrite;
 use crate::kept_error::tell_error_again;
 use crate::leg::Leg;
-use crate::links::Links;
 use crate::state::SessionState;
 use crate::stop::Stop;
 
 /// Whether the backend in use has to be made to know something, or the command to be told it.
 #[inline]
-pub fn is_due(state: &SessionState, links: &Links, decided: &Decided) -> bool {
-    hears_of_another(state, links, decided) || needs_id(decided) && !links.has_last_id(state)
+pub fn is_due(leg: &Leg, decided: &Decided) -> bool {
+    hears_of_another(leg, decided) || needs_id(decided) && !leg.links.has_last_id(&leg.state)
 }
 
 /// Whether the command asks about the statement before, and the backend in use would tell of
 /// another one; or only the server knows whether it takes away an error that is kept here.
-fn hears_of_another(state: &SessionState, links: &Links, decided: &Decided) -> bool {
-    decided.asks_for_last() && links.hears_of_others(state)
-        || decided.may_have_tables() && state.has_released_error()
+fn hears_of_another(leg: &Leg, decided: &Decided) -> bool {
+    decided.asks_for_last() && leg.links.hears_of_others(&leg.state)
+        || decided.may_have_tables() && leg.state.has_released_error()
 }
 
 fn needs_id(decided: &Decided) -> bool {
@@ -81,7 +80,7 @@ pub(crate) async fn tell(
     kind: Kind,
     decided: &Decided,
 ) -> Result<bool, Ending> {
-    if !hears_of_another(&leg.state, &leg.links, decided) {
+    if !hears_of_another(leg, decided) {
         return Ok(false);
     }
     // Boxed: most ask about nothing.

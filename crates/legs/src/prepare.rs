@@ -47,7 +47,7 @@ pub(crate) async fn prepare_before(
     entry: &BookEntry,
     leg: &mut Leg,
 ) -> Result<Result<(), ClientError>, Ending> {
-    if leg.links.has_warnings() && may_leave_diagnostics(entry, &leg.state, &leg.links) {
+    if leg.links.has_warnings() && may_leave_diagnostics(entry, leg) {
         // To prepare them takes away what the client may ask about.
         leave_diagnostics(entry, leg).await?;
         if leg.links.in_use.is_none() {

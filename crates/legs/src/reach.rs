@@ -28,8 +28,8 @@ impl Leg {
         kind: Kind,
         decided: &mut Decided,
     ) -> Result<Fit, Stop> {
-        self.flight.begin().wants_new = decided.wants_new()
-            && makes_way_for_new(entry, &mut self.state, &mut self.links, decided.hostgroup());
+        self.flight.begin().wants_new =
+            decided.wants_new() && makes_way_for_new(entry, self, decided.hostgroup());
         // Boxed: most must see nothing.
         let reached = match must_see(&entry.worker, self, kind, decided) {
             Some(fresh) => Box::pin(self.reach_seeing(entry, fresh, decided)).await,

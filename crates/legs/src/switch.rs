@@ -39,32 +39,28 @@ impl Leg {
         full: Full,
     ) -> Result<(), Stop> {
         if self.state.here != hostgroup {
-            if may_leave_diagnostics(entry, &self.state, &self.links) {
+            if may_leave_diagnostics(entry, self) {
                 Box::pin(leave_diagnostics(entry, self)).await?;
             }
-            release_in_use(entry, &mut self.state, &mut self.links);
+            release_in_use(entry, self);
             self.state.here = hostgroup;
             entry.control.about.set_hostgroup(hostgroup);
             // Of one that was lost before, the next statement hears: this may be another command.
             let was_lost = self.state.transaction.rolled_back.is_some();
-            take_up(entry, &mut self.state, &mut self.links, hostgroup).await?;
+            take_up(entry, self, hostgroup).await?;
             if !was_lost && let Some(error) = self.state.transaction.rolled_back.take() {
                 return Err(AcquireError::Proxy(*error).into());
             }
         }
         if let Some(off) = self.links.off()
-            && let Some(error) = lose_backend_for(entry, &mut self.state, &mut self.links, Gone::Off(off))?
+            && let Some(error) = lose_backend_for(entry, self, Gone::Off(off))?
         {
             return Err(AcquireError::Proxy(error).into());
         }
-        if self
-            .links
-            .in_use
-            .as_ref()
-            .is_some_and(|backend| leaves(&entry.worker, &self.state, &self.links, backend))
+        if self.links.in_use.as_ref().is_some_and(|backend| leaves(&entry.worker, self, backend))
             && let Some(late) = self.links.in_use.take()
         {
-            lose_backend(entry, &mut self.state, &mut self.links);
+            lose_backend(entry, self);
             part(late);
         }
         let is_borrowed = self.links.in_use.is_none();
@@ -110,7 +106,7 @@ async fn carry_out(
         .enumerate()
         .find(|(at, reply)| reply.error().is_some_and(matters) && !(may_lack && Some(*at) == schema_at));
     if let Some((_, reply)) = refusal {
-        return Err(refused_setup(entry, &mut leg.state, &mut leg.links, reply).into());
+        return Err(refused_setup(entry, leg, reply).into());
     }
     leg.links.set_applied(version);
     if let Some(link) = leg.links.state() {
@@ -166,58 +162,49 @@ fn command(state: &SessionState, links: &Links, said: Said) -> (Vec<u8>, Answer)
 }
 
 /// The connection in use is in use no more.
-fn release_in_use(entry: &BookEntry, state: &mut SessionState, links: &mut Links) {
-    links.note_ran(state);
-    let is_free =
-        shares(entry, state, state.here) && links.pin(state).is_none() && links.is_as_it_seems(state);
-    if let Some(backend) = links.in_use.take() {
+fn release_in_use(entry: &BookEntry, leg: &mut Leg) {
+    leg.links.note_ran(&mut leg.state);
+    let is_free = shares(entry, &leg.state, leg.state.here)
+        && leg.links.pin(&leg.state).is_none()
+        && leg.links.is_as_it_seems(&leg.state);
+    if let Some(backend) = leg.links.in_use.take() {
         if is_free {
-            make_one_idle(entry, state, links, backend);
+            make_one_idle(entry, leg, backend);
         } else {
-            links.away.others.push(backend);
+            leg.links.away.others.push(backend);
         }
     }
-    state.set_status(state.status & OF_SESSION);
+    leg.state.set_status(leg.state.status & OF_SESSION);
 }
 
 /// Takes the connection to this hostgroup that was released, if there is one and its server
 /// has not closed it.
-async fn take_up(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    hostgroup: u32,
-) -> Result<(), Ending> {
-    let Some(mut other) = links.take_other(hostgroup) else {
-        take_back(entry, state, links);
-        entry.control.about.set_backend(links.in_use.as_ref());
+async fn take_up(entry: &BookEntry, leg: &mut Leg, hostgroup: u32) -> Result<(), Ending> {
+    let Some(mut other) = leg.links.take_other(hostgroup) else {
+        take_back(entry, leg);
+        entry.control.about.set_backend(leg.links.in_use.as_ref());
         return Ok(());
     };
     let input = poll_fn(|cx| Poll::Ready(other.connection_mut().poll_input(cx))).await;
     if input.is_ready() {
-        return lose_other(entry, state, &other, Gone::Closed);
+        return lose_other(entry, &mut leg.state, &other, Gone::Closed);
     }
-    state.begin_at(other.connection());
+    leg.state.begin_at(other.connection());
     entry.control.about.set_backend(Some(&other));
-    links.in_use = Some(other);
+    leg.links.in_use = Some(other);
     Ok(())
 }
 
 /// A command that sets the connection in use up was refused. The connection is closed, unless
 /// the session needs it or shares none: nothing may hold one that others could use.
-fn refused_setup(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    reply: &Reply,
-) -> AcquireError {
+fn refused_setup(entry: &BookEntry, leg: &mut Leg, reply: &Reply) -> AcquireError {
     entry.worker.upstream.accepted.clear();
-    if links.loss(state) == Loss::Nothing
-        && shares(entry, state, state.here)
-        && let Some(backend) = links.in_use.take()
+    if leg.links.loss(&leg.state) == Loss::Nothing
+        && shares(entry, &leg.state, leg.state.here)
+        && let Some(backend) = leg.links.in_use.take()
     {
         part(backend);
-        lose_backend(entry, state, links);
+        lose_backend(entry, leg);
     }
     AcquireError::Server(reply.payload().to_vec())
 }

@@ -47,7 +47,7 @@ impl Leg {
         }
         if let Some(backend) = self.links.in_use.take() {
             part(backend);
-            lose_backend(entry, &mut self.state, &mut self.links);
+            lose_backend(entry, self);
         }
         self.go_in_schema(entry, hostgroup, Full::TryAgain).await
     }

@@ -110,7 +110,7 @@ impl Leg {
         let why = stop.unreached()?;
         // The client is in its transaction as before.
         if let Some(backend) = self.links.in_use.take() {
-            lose_backend(entry, &mut self.state, &mut self.links);
+            lose_backend(entry, self);
             part(backend);
         }
         self.state.status = status;

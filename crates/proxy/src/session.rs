@@ -148,10 +148,10 @@ impl Session {
         };
         let mut ending = self.run_phases(first).await;
         let cx = self.cx();
-        ending = end_of(cx.entry, cx.io, &cx.leg.state, &mut cx.leg.links, ending).await;
+        ending = end_of(cx.entry, cx.io, cx.leg, ending).await;
         if self.come_home() {
             let cx = self.cx();
-            ending = end_of(cx.entry, cx.io, &cx.leg.state, &mut cx.leg.links, ending).await;
+            ending = end_of(cx.entry, cx.io, cx.leg, ending).await;
         }
         let ending = ending.behind(self.io.take_unsent());
         if let Ending::Broken(broken) = &ending {
@@ -165,7 +165,7 @@ impl Session {
     async fn run_phases(&mut self, mut phase: Phase) -> Ending {
         loop {
             if matches!(phase, Phase::Reading) && self.io.is_over_once() && self.come_home() {
-                let is_open = has_transaction(&self.home.state, &self.home.links);
+                let is_open = has_transaction(&self.home);
                 self.entry.control.set_idle(self.entry.worker.now(), is_open);
             }
             let has_own_limit =
@@ -228,7 +228,7 @@ impl Cx<'_> {
             Phase::SettingUp(kind) => Box::pin(self.set_up(kind)),
             Phase::Uploading => Box::pin(self.upload()),
             Phase::Answered => Box::pin(async {
-                flush_client(self.entry, self.io, &mut self.leg.state, &mut self.leg.links).await?;
+                flush_client(self.entry, self.io, self.leg).await?;
                 Ok(self.next_phase())
             }),
             Phase::FollowUp => Box::pin(self.follow_up()),
@@ -257,7 +257,7 @@ impl Cx<'_> {
     fn next_phase(&self) -> Phase {
         let is_last = self.io.backlog.is_empty();
         let asks = self.entry.control.running.warned.get().is_some()
-            || may_ask_what_is_set(self.entry, &self.leg.state, &self.leg.links)
+            || may_ask_what_is_set(self.entry, self.leg)
             || self.leg.state.hides_write()
             || self.leg.may_judge(self.entry, is_last)
             || self.leg.may_learn(self.entry, is_last);
@@ -282,9 +282,9 @@ impl Cx<'_> {
             let end = Box::pin(self.leg.ask_what_was_written(self.entry)).await?;
             let sent = poll_fn(|cx| Poll::Ready(self.io.send(cx, &end))).await;
             sent.map_err(|_| Ending::ClientLeft)?;
-            flush_client(self.entry, self.io, &mut self.leg.state, &mut self.leg.links).await?;
+            flush_client(self.entry, self.io, self.leg).await?;
         }
-        if may_ask_what_is_set(self.entry, &self.leg.state, &self.leg.links) {
+        if may_ask_what_is_set(self.entry, self.leg) {
             ask_what_is_set(self.entry, self.leg).await?;
         }
         if self.leg.may_judge(self.entry, self.io.backlog.is_empty()) {
@@ -307,9 +307,7 @@ impl Cx<'_> {
         self.leg.links.away.role.end_command();
         if !self.io.is_for_once {
             // What is run once is a part of what its client runs.
-            self.entry
-                .control
-                .set_idle(self.entry.worker.now(), has_transaction(&self.leg.state, &self.leg.links));
+            self.entry.control.set_idle(self.entry.worker.now(), has_transaction(self.leg));
         }
         make_idle(self.entry, self.io, self.leg);
         Phase::Reading
@@ -321,10 +319,7 @@ impl Cx<'_> {
         let Some(mut upload) = upload else { return Err(broken("an upload without a command")) };
         // While the client sends it has as much time as an idle one.
         self.entry.set_slow();
-        let complete = poll_fn(|cx| {
-            poll_upload(self.entry, self.io, &mut self.leg.state, &mut self.leg.links, cx, &mut upload)
-        })
-        .await?;
+        let complete = poll_fn(|cx| poll_upload(self.entry, self.io, self.leg, cx, &mut upload)).await?;
         self.entry.control.set_busy();
         if complete {
             return Ok(Phase::after(upload.answer, upload.next_seq()).unwrap_or_else(|| self.next_phase()));

@@ -110,7 +110,7 @@ pub(crate) fn give_up_unanswered(
 ) -> Result<ClientError, Ending> {
     let watched = Arc::clone(in_use(leg.links.in_use.as_ref())?.server());
     let gone = watched.off().map_or(Gone::Closed, Gone::Off);
-    let rolled_back = lose_backend_for(entry, &mut leg.state, &mut leg.links, gone)?;
+    let rolled_back = lose_backend_for(entry, leg, gone)?;
     // Without an answer another server would not be tried in time.
     leg.flight.begin().internal_lost = matches!(why, NoAnswer::Lost(_)) && rolled_back.is_none();
     let why = match why {

@@ -79,7 +79,7 @@ fn lacks_proof(worker: &Worker, leg: &Leg, decided: &Decided) -> bool {
         return false;
     };
     // Another connection than the one in use has proven nothing.
-    let is_here = is_at(worker, &leg.state, &leg.links, decided);
+    let is_here = is_at(worker, leg, decided);
     let opened = leg.links.connection().filter(|_| is_here).map(|link| link.opened().into_std());
     let is_proven = |opened| own.is_none_or(|own| own.is_proven(scope, writer, opened));
     // What others have found out is enough: the statement need not be set up for that.

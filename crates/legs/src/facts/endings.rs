@@ -13,6 +13,7 @@ use wire::{Capabilities, Codec as _, packet};
 
 use crate::entry::BookEntry;
 use crate::flight::Flight;
+use crate::leg::Leg;
 use crate::links::Links;
 use crate::state::{Past, SessionState};
 
@@ -65,21 +66,16 @@ pub(crate) fn lose_other(
 }
 
 /// Reads the backend's error, if it is one, as the last thing that the client hears.
-pub async fn last_words(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
-    answer_seq: Option<u8>,
-) -> Ending {
-    let error = tokio::time::timeout(LINGER_MAX, links.read_error(&entry.worker)).await.ok().flatten();
-    let Some(backend) = &links.in_use else { return no_connection() };
+pub async fn last_words(entry: &BookEntry, leg: &mut Leg, answer_seq: Option<u8>) -> Ending {
+    let error = tokio::time::timeout(LINGER_MAX, leg.links.read_error(&entry.worker)).await.ok().flatten();
+    let Some(backend) = &leg.links.in_use else { return no_connection() };
     let server = backend.server().endpoint();
     let said = error.as_deref().and_then(|packet| error_text(packet.get(HEADER_LEN..)?));
     let said = said.unwrap_or_else(|| "no error".to_owned());
     tracing::warn!(%server, said, "a server spoke out of turn; the session ends");
     match (error, answer_seq) {
         (Some(packet), _) => Ending::Say { packets: packet.into_boxed_slice(), linger: answer_seq.is_some() },
-        (None, Some(seq)) => interrupted(entry, state, &ClientError::server_lost(server), seq),
+        (None, Some(seq)) => interrupted(entry, &leg.state, &ClientError::server_lost(server), seq),
         (None, None) => Ending::Silent,
     }
 }

@@ -24,17 +24,16 @@ use crate::facts::orders::{shot, while_wanted};
 use crate::facts::places::{shares, take_found};
 use crate::facts::shown::show_waiting;
 use crate::leg::Leg;
-use crate::links::Links;
-use crate::state::{OF_SESSION, Past, SessionState};
+use crate::state::{OF_SESSION, Past};
 use crate::stop::Stop;
 use crate::trace::Part;
 
 /// Those to whom the connection in use is promised do not get it, nor can the session keep it
 /// if they have sent something over it: they look for other ones.
-pub(crate) fn break_promise(entry: &BookEntry, state: &mut SessionState, links: &mut Links) {
-    if links.is_promised() {
-        lose_backend(entry, state, links);
-    } else if let Some(link) = links.connection_mut() {
+pub(crate) fn break_promise(entry: &BookEntry, leg: &mut Leg) {
+    if leg.links.is_promised() {
+        lose_backend(entry, leg);
+    } else if let Some(link) = leg.links.connection_mut() {
         link.drop_batch();
     }
 }
@@ -43,111 +42,94 @@ pub(crate) fn break_promise(entry: &BookEntry, state: &mut SessionState, links: 
 /// command runs. It is of no use any more then.
 pub fn poll_idle_backend<T>(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     cx: &mut Context<'_>,
 ) -> Poll<Result<T, Ending>> {
-    match links.in_use.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
+    match leg.links.in_use.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
         None | Some(Poll::Pending) => {}
-        Some(Poll::Ready(input)) => lose_idle_backend(entry, state, links, input)?,
+        Some(Poll::Ready(input)) => lose_idle_backend(entry, leg, input)?,
     }
     Poll::Pending
 }
 
 /// Finds out without waiting whether the server of the connection in use has closed it.
-pub fn look_at_server(entry: &BookEntry, state: &mut SessionState, links: &mut Links) -> Result<(), Ending> {
-    match links.connection_mut().and_then(Connection::input) {
-        Some(input) => lose_idle_backend(entry, state, links, input),
+pub fn look_at_server(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    match leg.links.connection_mut().and_then(Connection::input) {
+        Some(input) => lose_idle_backend(entry, leg, input),
         None => Ok(()),
     }
 }
 
 /// The client has reset its connection: of what was at other servers nothing is left, either.
 /// The connection in use may have what a reset does not take back, and is closed then.
-pub fn was_reset(entry: &BookEntry, state: &mut SessionState, links: &mut Links, closes: bool) {
-    if let Some(link) = links.connection_mut() {
+pub fn was_reset(entry: &BookEntry, leg: &mut Leg, closes: bool) {
+    if let Some(link) = leg.links.connection_mut() {
         link.note_reset();
     }
-    links.away.idle.clear();
-    links.part_with_others();
+    leg.links.away.idle.clear();
+    leg.links.part_with_others();
     if closes {
         // How many rows the reset has changed, of which no other server knows.
-        links.note_ran(state);
+        leg.links.note_ran(&mut leg.state);
     }
-    if closes && let Some(backend) = links.in_use.take() {
+    if closes && let Some(backend) = leg.links.in_use.take() {
         part(backend);
-        lose_backend(entry, state, links);
+        lose_backend(entry, leg);
     }
 }
 
 /// Between two commands: the server of the connection in use has closed it, or has sent
 /// something although no command runs.
-pub(crate) fn lose_idle_backend(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    input: Input,
-) -> Result<(), Ending> {
-    match links.loss(state) {
+pub(crate) fn lose_idle_backend(entry: &BookEntry, leg: &mut Leg, input: Input) -> Result<(), Ending> {
+    match leg.links.loss(&leg.state) {
         Loss::Session(_) if input == Input::Bytes => Err(Ending::BackendSpoke { answer_seq: None }),
-        loss => give_up_backend(entry, state, links, loss, Gone::Closed),
+        _ => give_up_backend(entry, leg, Gone::Closed),
     }
 }
 
 /// Between two commands: the connection in use is of no use any more.
-pub(crate) fn give_up_backend(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    loss: Loss,
-    gone: Gone,
-) -> Result<(), Ending> {
-    let Some(backend) = &links.in_use else { return Ok(()) };
+pub(crate) fn give_up_backend(entry: &BookEntry, leg: &mut Leg, gone: Gone) -> Result<(), Ending> {
+    let Some(backend) = &leg.links.in_use else { return Ok(()) };
     let server = backend.server().endpoint();
-    match loss {
+    match leg.links.loss(&leg.state) {
         Loss::Nothing => {}
         Loss::Transaction => {
             let error = ClientError::transaction_lost(server, gone);
-            state.transaction.rolled_back = Some(Box::new(error));
+            leg.state.transaction.rolled_back = Some(Box::new(error));
         }
         Loss::Session(pin) => {
-            return Err(told(entry, state, &ClientError::session_lost(server, gone, pin), 1));
+            return Err(told(entry, &leg.state, &ClientError::session_lost(server, gone, pin), 1));
         }
     }
-    lose_backend(entry, state, links);
+    lose_backend(entry, leg);
     // That it was idle before counts on.
-    entry.control.note_transaction(entry.worker.now(), state.in_transaction());
+    entry.control.note_transaction(entry.worker.now(), leg.state.in_transaction());
     Ok(())
 }
 
 /// The connection in use is of no use any more, and a command of the client waits for it: what
 /// is to be said to the client if a transaction is lost with it.
-pub fn lose_backend_for(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    gone: Gone,
-) -> Result<Option<ClientError>, Ending> {
-    let Some(backend) = &links.in_use else { return Ok(None) };
+pub fn lose_backend_for(entry: &BookEntry, leg: &mut Leg, gone: Gone) -> Result<Option<ClientError>, Ending> {
+    let Some(backend) = &leg.links.in_use else { return Ok(None) };
     let server = backend.server().endpoint();
-    let error = match links.loss(state) {
+    let error = match leg.links.loss(&leg.state) {
         Loss::Nothing => None,
         Loss::Transaction => Some(ClientError::transaction_lost(server, gone)),
         Loss::Session(pin) => {
-            return Err(interrupted(entry, state, &ClientError::session_lost(server, gone, pin), 1));
+            return Err(interrupted(entry, &leg.state, &ClientError::session_lost(server, gone, pin), 1));
         }
     };
-    lose_backend(entry, state, links);
+    lose_backend(entry, leg);
     Ok(error)
 }
 
 /// The backend in use is of no use any more. What the session has set stays, and is said at the
 /// next one.
-pub fn lose_backend(entry: &BookEntry, state: &mut SessionState, links: &mut Links) {
-    links.drop_in_use();
+pub fn lose_backend(entry: &BookEntry, leg: &mut Leg) {
+    leg.links.drop_in_use();
     entry.control.about.set_backend(None);
-    state.set_status(state.status & OF_SESSION);
-    state.past.remove(Past::IN_TRANSACTION);
+    leg.state.set_status(leg.state.status & OF_SESSION);
+    leg.state.past.remove(Past::IN_TRANSACTION);
     entry.control.set_pin(None, entry.worker.now());
 }
 
@@ -158,25 +140,25 @@ pub fn leave_batch(entry: &BookEntry, leg: &mut Leg) {
         if let Some(flight) = leg.flight.as_mut() {
             flight.batched = None;
         }
-        lose_backend(entry, &mut leg.state, &mut leg.links);
+        lose_backend(entry, leg);
     }
 }
 
 /// Sees to it that the statement of a client that has vanished does not run on.
-pub fn leave_nothing_running(entry: &BookEntry, state: &SessionState, links: &mut Links) {
+pub fn leave_nothing_running(entry: &BookEntry, leg: &mut Leg) {
     if entry.control.turns.current().is_some() {
-        clean_up_behind(entry, state, links);
+        clean_up_behind(entry, leg);
     }
 }
 
 /// The same where something does run.
-pub fn clean_up_behind(entry: &BookEntry, state: &SessionState, links: &mut Links) {
+pub fn clean_up_behind(entry: &BookEntry, leg: &mut Leg) {
     if !entry.worker.settings().variables.kill_backend_connection_when_disconnect {
         return;
     }
-    let Some(backend) = links.in_use.take() else { return };
+    let Some(backend) = leg.links.in_use.take() else { return };
     if let Some(shot) =
-        shot(&entry.worker, state, &backend, Kill::connection(state.identity.connection_id), None)
+        shot(&entry.worker, &leg.state, &backend, Kill::connection(leg.state.identity.connection_id), None)
     {
         spawn_local(clean_up(shot, backend));
     }
@@ -184,8 +166,8 @@ pub fn clean_up_behind(entry: &BookEntry, state: &SessionState, links: &mut Link
 
 /// While an answer is on its way: ends the session if the server that owes it is off. What runs
 /// there is killed.
-pub fn break_off(entry: &BookEntry, state: &SessionState, links: &mut Links) -> Result<(), Ending> {
-    let Some(backend) = &links.in_use else { return Ok(()) };
+pub fn break_off(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    let Some(backend) = &leg.links.in_use else { return Ok(()) };
     // What runs at a server that has only left its hostgroup may end.
     let Some(off) = backend.server().off().filter(|off| off.breaks_off()) else { return Ok(()) };
     let reply = backend.connection().pipeline.progress();
@@ -194,8 +176,8 @@ pub fn break_off(entry: &BookEntry, state: &SessionState, links: &mut Links) -> 
     }
     entry.worker.counts.note(Counter::OfflineDuringQuery);
     let error = ClientError::server_off(backend.server().endpoint(), off);
-    let ending = told_if(entry, state, reply, &error);
-    leave_nothing_running(entry, state, links);
+    let ending = told_if(entry, &leg.state, reply, &error);
+    leave_nothing_running(entry, leg);
     Err(ending)
 }
 

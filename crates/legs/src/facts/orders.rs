@@ -31,40 +31,35 @@ use crate::facts::endings::{lose_other, told};
 use crate::facts::leases::give_up_backend;
 use crate::facts::places::has_transaction;
 use crate::facts::sharing::take_back;
-use crate::links::Links;
+use crate::leg::Leg;
 use crate::state::SessionState;
 
 /// The client may have set how long it may be idle.
 #[cold]
-pub fn note_own_limit(entry: &BookEntry, state: &SessionState, links: &Links) {
-    let seconds = state.wait_timeout();
-    let is_told = links.in_use.as_ref().is_some_and(|backend| !backend.connection().is_mariadb());
+pub fn note_own_limit(entry: &BookEntry, leg: &Leg) {
+    let seconds = leg.state.wait_timeout();
+    let is_told = leg.links.in_use.as_ref().is_some_and(|backend| !backend.connection().is_mariadb());
     entry.control.own_limit.set(seconds.map(|seconds| OwnLimit { seconds, is_told }));
     entry.worker.look_in(Duration::from_secs(seconds.unwrap_or(u32::MAX).into()));
 }
 
 /// Does what others want killed here. `running` says whether the client is in the middle of a
 /// command.
-pub(crate) fn be_killed(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    running: bool,
-) -> Result<(), Ending> {
-    if links.in_use.is_none() && !running {
+pub(crate) fn be_killed(entry: &BookEntry, leg: &mut Leg, running: bool) -> Result<(), Ending> {
+    if leg.links.in_use.is_none() && !running {
         // The server that has the connection decides whether another user may kill the session.
-        take_back(entry, state, links);
+        take_back(entry, leg);
     }
     let number = entry.control.turns.current();
     for request in entry.control.mail.take() {
-        match &links.in_use {
+        match &leg.links.in_use {
             Some(backend) if number.is_some() || request.stranger.is_some() => {
-                be_killed_at_server(entry, state, backend, request);
+                be_killed_at_server(entry, &leg.state, backend, request);
             }
             None if !running && request.stranger.is_some() => {
-                ask_stand_in(entry, state, request);
+                ask_stand_in(entry, &leg.state, request);
             }
-            _ => drop(killed_without_server(request, state.identity.capabilities, running)?),
+            _ => drop(killed_without_server(request, leg.state.identity.capabilities, running)?),
         }
     }
     Ok(())
@@ -73,38 +68,28 @@ pub(crate) fn be_killed(
 /// Does what others want of the session, between commands or while one runs: nearly always
 /// nothing.
 #[inline]
-pub fn obey(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    running: bool,
-) -> Result<(), Ending> {
+pub fn obey(entry: &BookEntry, leg: &mut Leg, running: bool) -> Result<(), Ending> {
     let is_wanted = entry.control.mail.is_there() || entry.control.signal() != Signal::None;
-    if is_wanted { obey_signal(entry, state, links, running) } else { Ok(()) }
+    if is_wanted { obey_signal(entry, leg, running) } else { Ok(()) }
 }
 
 /// What a signal means.
 #[cold]
-pub(crate) fn obey_signal(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    running: bool,
-) -> Result<(), Ending> {
+pub(crate) fn obey_signal(entry: &BookEntry, leg: &mut Leg, running: bool) -> Result<(), Ending> {
     if entry.control.mail.is_there() {
-        be_killed(entry, state, links, running)?;
+        be_killed(entry, leg, running)?;
     }
-    let in_transaction = has_transaction(state, links);
+    let in_transaction = has_transaction(leg);
     match entry.control.signal() {
         Signal::None => Ok(()),
         Signal::Drain if running || in_transaction => Ok(()),
         // With sequence id 1 it is what the client reads as the answer to its next command.
-        Signal::Drain => Err(told(entry, state, &ClientError::Shutdown, 1)),
+        Signal::Drain => Err(told(entry, &leg.state, &ClientError::Shutdown, 1)),
         Signal::Kill if running => Ok(()),
-        Signal::Kill => Err(told(entry, state, &ClientError::ConnectionKilled, 1)),
-        Signal::Stop if !running => Err(told(entry, state, &ClientError::Shutdown, 1)),
+        Signal::Kill => Err(told(entry, &leg.state, &ClientError::ConnectionKilled, 1)),
+        Signal::Stop if !running => Err(told(entry, &leg.state, &ClientError::Shutdown, 1)),
         Signal::Timeout if !running && entry.control.own_limit.get().is_some_and(|own| own.is_told) => {
-            Err(told(entry, state, &ClientError::IdleTooLong, 1))
+            Err(told(entry, &leg.state, &ClientError::IdleTooLong, 1))
         }
         Signal::Stop | Signal::Timeout => Err(Ending::Silent),
     }
@@ -112,44 +97,32 @@ pub(crate) fn obey_signal(
 
 /// Before a command is sent: closes the connections to servers that are off, at home and at shards,
 /// or ends the session with the reason if it cannot do without one.
-pub fn leave_all_servers_off(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-) -> Result<(), Ending> {
+pub fn leave_all_servers_off(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
     entry.control.recalled.set(false);
-    leave_shards_off(entry, state, links)?;
-    leave_servers_off(entry, state, links)
+    leave_shards_off(entry, leg)?;
+    leave_servers_off(entry, leg)
 }
 
 /// The same at one place.
-pub fn leave_servers_off(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-) -> Result<(), Ending> {
+pub fn leave_servers_off(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
     let is_off = |other: &Backend| other.server().is_off();
-    while let Some(at) = links.away.others.iter().position(is_off) {
-        let other = links.away.others.swap_remove(at);
+    while let Some(at) = leg.links.away.others.iter().position(is_off) {
+        let other = leg.links.away.others.swap_remove(at);
         let gone = Gone::Off(other.server().off().unwrap_or(Off::Configured));
-        lose_other(entry, state, &other, gone)?;
+        lose_other(entry, &mut leg.state, &other, gone)?;
     }
-    match links.off() {
-        Some(off) => give_up_backend(entry, state, links, links.loss(state), Gone::Off(off)),
+    match leg.links.off() {
+        Some(off) => give_up_backend(entry, leg, Gone::Off(off)),
         None => Ok(()),
     }
 }
 
 /// Servers were switched off: inner sessions leave them, as this one does.
-pub(crate) fn leave_shards_off(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
-) -> Result<(), Ending> {
-    for inner in links.away.role.inner_sessions() {
-        leave_servers_off(&inner.entry, &mut inner.leg.state, &mut inner.leg.links)?;
+pub(crate) fn leave_shards_off(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    for inner in leg.links.away.role.inner_sessions() {
+        leave_servers_off(&inner.entry, &mut inner.leg)?;
     }
-    entry.control.note_transaction(entry.worker.now(), has_transaction(state, links));
+    entry.control.note_transaction(entry.worker.now(), has_transaction(leg));
     Ok(())
 }
 

@@ -18,6 +18,7 @@ use crate::entry::BookEntry;
 use crate::facts::behind::behind_tables;
 use crate::facts::screened::is_watched;
 use crate::followed::is_any;
+use crate::leg::Leg;
 use crate::links::Links;
 use crate::pipelined::work_at;
 use crate::state::SessionState;
@@ -26,10 +27,10 @@ use crate::state::SessionState;
 const ACCESS_MODE: &[u8] = b"access_mode";
 
 /// The server works at the next command that was sent, if there is one.
-pub fn go_on(control: &Control, state: &mut SessionState, links: &mut Links) -> bool {
-    let next = links.pipelined.pop();
+pub fn go_on(control: &Control, leg: &mut Leg) -> bool {
+    let next = leg.links.pipelined.pop();
     if let Some(next) = &next {
-        work_at(control, state, next);
+        work_at(control, &mut leg.state, next);
     }
     next.is_some()
 }
@@ -96,20 +97,21 @@ pub fn unseen_behind(
 }
 
 /// Whether the backend in use is where it goes, and knows what the client has set.
-pub fn is_at(worker: &Worker, state: &SessionState, links: &Links, decided: &Decided) -> bool {
-    decided.target() == Some(state.here)
-        && links
+pub fn is_at(worker: &Worker, leg: &Leg, decided: &Decided) -> bool {
+    decided.target() == Some(leg.state.here)
+        && leg
+            .links
             .in_use
             .as_ref()
-            .is_some_and(|backend| !backend.server().is_off() && !leaves(worker, state, links, backend))
-        && links.applied() == state.version()
+            .is_some_and(|backend| !backend.server().is_off() && !leaves(worker, leg, backend))
+        && leg.links.applied() == leg.state.version()
 }
 
 /// Whether the session leaves a server because it lags more than it may, or because others are
 /// at another one.
-pub(crate) fn leaves(worker: &Worker, state: &SessionState, links: &Links, backend: &Backend) -> bool {
-    (backend.server().is_late() || is_left_behind(worker, state, backend))
-        && links.loss(state) == Loss::Nothing
+pub(crate) fn leaves(worker: &Worker, leg: &Leg, backend: &Backend) -> bool {
+    (backend.server().is_late() || is_left_behind(worker, &leg.state, backend))
+        && leg.links.loss(&leg.state) == Loss::Nothing
 }
 
 /// What a decision depends on besides the statement.
@@ -137,8 +139,8 @@ pub fn circumstances<'a>(
 }
 
 /// Whether a transaction is open, at home or at a shard.
-pub fn has_transaction(state: &SessionState, links: &Links) -> bool {
-    state.in_transaction() || links.away.role.has_transaction()
+pub fn has_transaction(leg: &Leg) -> bool {
+    leg.state.in_transaction() || leg.links.away.role.has_transaction()
 }
 
 /// The side that an attribute of a command asks for; of an execution of a statement with so many

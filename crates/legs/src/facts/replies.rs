@@ -15,18 +15,13 @@ use crate::entry::BookEntry;
 use crate::facts::endings::code;
 use crate::facts::orders::obey;
 use crate::io::Io;
-use crate::links::Links;
+use crate::leg::Leg;
 use crate::state::SessionState;
 
 /// Waits until the client has taken all that was sent.
-pub async fn flush_client(
-    entry: &BookEntry,
-    io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
-) -> Result<(), Ending> {
+pub async fn flush_client(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<(), Ending> {
     poll_fn(|cx| {
-        obey(entry, state, links, true)?;
+        obey(entry, leg, true)?;
         poll_flush_client(entry, io, cx)
     })
     .await
@@ -51,20 +46,14 @@ pub(crate) fn poll_parked(entry: &BookEntry, io: &mut Io, cx: &mut Context<'_>) 
 }
 
 /// Answers the command that runs with a stale answer: its server was lost.
-pub async fn reply_stale(
-    entry: &BookEntry,
-    io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
-    stale: Stale,
-) -> Result<(), Ending> {
+pub async fn reply_stale(entry: &BookEntry, io: &mut Io, leg: &mut Leg, stale: Stale) -> Result<(), Ending> {
     let Stale { packets, rows } = stale;
     entry.control.running.add_answered(packets.len());
-    write_to_client(entry, io, state, &packets).await?;
-    links.hide_last_result(state);
-    state.last.counted = Counted { changed: -1, found: rows.found.into() };
+    write_to_client(entry, io, &mut leg.state, &packets).await?;
+    leg.links.hide_last_result(&mut leg.state);
+    leg.state.last.counted = Counted { changed: -1, found: rows.found.into() };
     note_time(&entry.worker, &entry.control, Ended::FromCache { rows: rows.sent.into() });
-    entry.end_running(links);
+    entry.end_running(&leg.links);
     Ok(())
 }
 

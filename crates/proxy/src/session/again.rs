@@ -132,23 +132,23 @@ pub(super) async fn say_again(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> 
         let moved =
             while_waiting(&entry.control, &mut io.client, leg.state.identity.capabilities, moved).await?;
         let Some(moved) = moved else {
-            return refuse_running(entry, io, &mut leg.state, &leg.links, &ClientError::Interrupted).await;
+            return refuse_running(entry, io, leg, &ClientError::Interrupted).await;
         };
         let has_moved = moved.is_ok();
         match (leg.links.loss(&leg.state), refused.command) {
             (Loss::Nothing, Some(command)) if has_moved => {
-                lose_backend(entry, &mut leg.state, &mut leg.links);
+                lose_backend(entry, leg);
                 send_once_more(&entry.control, io, &mut leg.flight, command);
                 return Ok(());
             }
             (Loss::Transaction, None) if has_moved => {
                 let off = server.off().unwrap_or(Off::Left);
                 let error = ClientError::transaction_lost(server.endpoint(), Gone::Off(off));
-                lose_backend(entry, &mut leg.state, &mut leg.links);
-                return refuse_running(entry, io, &mut leg.state, &leg.links, &error).await;
+                lose_backend(entry, leg);
+                return refuse_running(entry, io, leg, &error).await;
             }
             _ => {}
         }
     }
-    pass_on(entry, io, &mut leg.state, &leg.links, &refused.answer, refused.outcome).await
+    pass_on(entry, io, leg, &refused.answer, refused.outcome).await
 }

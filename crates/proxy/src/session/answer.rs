@@ -13,8 +13,8 @@ use legs::facts::replies::poll_flush_client;
 use legs::io::Io;
 use legs::leg::Leg;
 use legs::links::Links;
+use legs::state::Past;
 use legs::state::settle::Settled;
-use legs::state::{Past, SessionState};
 use runtime::control::Signal;
 use runtime::invariant::{in_use_mut, no_connection};
 use tokio::time::Instant;
@@ -41,9 +41,9 @@ impl Cx<'_> {
         }
         self.entry.control.turns.begin();
         self.relay_answer(seq).await?;
-        while go_on(&self.entry.control, &mut self.leg.state, &mut self.leg.links) {
+        while go_on(&self.entry.control, self.leg) {
             // A client that is slow with the next answer may be in a transaction by now.
-            let is_open = has_transaction(&self.leg.state, &self.leg.links);
+            let is_open = has_transaction(self.leg);
             self.entry.control.note_transaction(self.entry.worker.now(), is_open);
             self.relay_answer(1).await?;
         }
@@ -78,7 +78,7 @@ impl Cx<'_> {
                 },
             };
             if asks_for_file {
-                Box::pin(relay_file(self.entry, self.io, &mut self.leg.state, &mut self.leg.links)).await?;
+                Box::pin(relay_file(self.entry, self.io, self.leg)).await?;
             } else {
                 // A large answer: let other sessions run.
                 tokio::task::yield_now().await;
@@ -87,7 +87,7 @@ impl Cx<'_> {
         poll_fn(|cx| {
             // One reference in the future of a client, not one for each part.
             let this = &mut *self;
-            obey(this.entry, &mut this.leg.state, &mut this.leg.links, true)?;
+            obey(this.entry, this.leg, true)?;
             poll_flush_client(this.entry, this.io, cx)
         })
         .await?;
@@ -96,14 +96,14 @@ impl Cx<'_> {
         let changes = self.leg.flight.is_changing();
         let Settled { is_reset, closes } = settle(&mut self.leg.state, &mut self.leg.flight, outcome, link);
         if changes {
-            note_own_limit(self.entry, &self.leg.state, &self.leg.links);
+            note_own_limit(self.entry, self.leg);
         }
         if self.leg.state.past.contains(Past::ENDS_WAITING) {
             self.leg.state.past.remove(Past::ENDS_WAITING);
             self.leg.links.end_waiting();
         }
         if is_reset {
-            was_reset(self.entry, &mut self.leg.state, &mut self.leg.links, closes);
+            was_reset(self.entry, self.leg, closes);
         }
         if self.leg.state.past.contains(Past::RELEASED) {
             // As the server does, which says no more than OK.
@@ -114,9 +114,9 @@ impl Cx<'_> {
 
     /// Forwards what there is of an answer. `More` means that there is more at once.
     fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Result<Event, Ending>> {
-        obey(self.entry, &mut self.leg.state, &mut self.leg.links, true)?;
+        obey(self.entry, self.leg, true)?;
         if self.entry.control.recalled.get() {
-            break_off(self.entry, &self.leg.state, &mut self.leg.links)?;
+            break_off(self.entry, self.leg)?;
         }
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
@@ -168,8 +168,8 @@ impl Cx<'_> {
 fn broken_off_by(entry: &BookEntry, leg: &Leg, wrong: Wrong) -> Ending {
     match wrong {
         Wrong::Setup => lost(entry, leg, None),
-        Wrong::Nonsense(error, before) => nonsense(entry, &leg.state, &leg.links, &error, before),
-        Wrong::File(before) => file_not_expected(entry, &leg.state, &leg.links, before),
+        Wrong::Nonsense(error, before) => nonsense(entry, leg, &error, before),
+        Wrong::File(before) => file_not_expected(entry, leg, before),
         Wrong::TooMuch(bytes) => too_much(&leg.links, bytes),
         Wrong::ClientLeft => Ending::ClientLeft,
     }
@@ -201,26 +201,20 @@ fn poll_client_ready(entry: &BookEntry, io: &mut Io, cx: &mut Context<'_>) -> Po
 }
 
 /// What the backend says makes no sense; the client is at this place in its answer.
-fn nonsense(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
-    error: &Crossed,
-    client: Progress,
-) -> Ending {
-    let Some(backend) = &links.in_use else { return no_connection() };
+fn nonsense(entry: &BookEntry, leg: &Leg, error: &Crossed, client: Progress) -> Ending {
+    let Some(backend) = &leg.links.in_use else { return no_connection() };
     let server = backend.server().endpoint();
     tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
-    told_if(entry, state, client, &ClientError::server_lost(server))
+    told_if(entry, &leg.state, client, &ClientError::server_lost(server))
 }
 
 /// The backend wants a file of a statement that loads none. The client gets nothing of what was
 /// read with that: there the error belongs.
-fn file_not_expected(entry: &BookEntry, state: &SessionState, links: &Links, client: Progress) -> Ending {
-    let Some(backend) = &links.in_use else { return no_connection() };
+fn file_not_expected(entry: &BookEntry, leg: &Leg, client: Progress) -> Ending {
+    let Some(backend) = &leg.links.in_use else { return no_connection() };
     let server = backend.server().endpoint();
     tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");
-    told_if(entry, state, client, &ClientError::file_not_expected(server))
+    told_if(entry, &leg.state, client, &ClientError::file_not_expected(server))
 }
 
 /// There is this much behind the last answer.

@@ -147,8 +147,8 @@ fn is_held_back(worker: &Worker, state: &SessionState, kind: Kind, decided: &Dec
 }
 
 /// Whether the backend in use is where the command goes, and nothing is to be sent there first.
-fn is_here(worker: &Worker, Leg { state, links, .. }: &Leg, decided: &Decided) -> bool {
-    is_at(worker, state, links, decided) && !links.has_setup() && !state.begins_later()
+fn is_here(worker: &Worker, leg: &Leg, decided: &Decided) -> bool {
+    is_at(worker, leg, decided) && !leg.links.has_setup() && !leg.state.begins_later()
 }
 
 /// Whether nothing is to be done before the command, but for bringing its prepared statement.
@@ -159,7 +159,7 @@ fn comes_alone(worker: &Worker, leg: &Leg, command: Command<'_>, decided: &Decid
         return false;
     }
     !(is_held_back(worker, state, command.kind, decided)
-        || last::is_due(state, links, decided)
+        || last::is_due(leg, decided)
         || decided.next == Next::Commit
         || must_see(worker, leg, command.kind, decided).is_some()
         || links.has_to_prepare(&worker.upstream.kept, state, command, decided))

@@ -11,6 +11,7 @@ use legs::entry::BookEntry;
 use legs::facts::orders::note_own_limit;
 use legs::facts::replies::{reply, write_to_client};
 use legs::io::Io;
+use legs::leg::Leg;
 use legs::links::Links;
 use legs::state::{Past, SessionState};
 use querylog::{AuditEvent, Port};
@@ -30,32 +31,22 @@ use crate::exchange::Exchange;
 use crate::sock::Sock;
 
 /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.
-pub(super) async fn change_user(
-    entry: &BookEntry,
-    io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
-) -> Result<(), Ending> {
+pub(super) async fn change_user(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<(), Ending> {
     let control = Rc::clone(&entry.control);
     let deadline = entry.worker.settings().variables.connect_timeout_client;
-    let changing = tokio::time::timeout(deadline, log_in_again(entry, io, state, links));
+    let changing = tokio::time::timeout(deadline, log_in_again(entry, io, leg));
     match control.until(Signal::Stop, changing).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(_)) | Err(_) => Err(Ending::Silent),
     }
 }
 
-async fn log_in_again(
-    entry: &BookEntry,
-    io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
-) -> Result<(), Ending> {
-    let capabilities = state.identity.capabilities;
+async fn log_in_again(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<(), Ending> {
+    let capabilities = leg.state.identity.capabilities;
     let backlog = std::mem::take(&mut io.backlog);
     let sock = io.client.sock_mut().ok_or_else(|| broken("another user without a client"))?;
     let exchange = Exchange::resume(&entry.worker.net, sock, 0, &backlog);
-    let mut dialogue = Dialogue::new(&entry.worker.front, exchange, capabilities, state.identity.peer);
+    let mut dialogue = Dialogue::new(&entry.worker.front, exchange, capabilities, leg.state.identity.peer);
     let payload = dialogue.receive().await?;
     let packet =
         command::ChangeUser::decode(&payload, capabilities).map_err(|error| dialogue.refuse_bytes(&error))?;
@@ -65,10 +56,10 @@ async fn log_in_again(
         answer: packet.auth_answer,
         offered: None,
     };
-    let admitted = match dialogue.check(claim, state.identity.nonce).await {
+    let admitted = match dialogue.check(claim, leg.state.identity.nonce).await {
         // A session that changes to the user that it has keeps its place.
         Ok(proven) => {
-            let held = state.identity.account.place_of(&proven.user);
+            let held = leg.state.identity.account.place_of(&proven.user);
             dialogue.admit(proven, Some(packet.schema), held)
         }
         Err(ending) => Err(ending),
@@ -76,37 +67,36 @@ async fn log_in_again(
     let seq = dialogue.exchange.next_seq();
     io.backlog = dialogue.exchange.into_unread();
     if let Err(ending) = &admitted {
-        note_refused_change(&entry.worker, io, state, packet.username, packet.schema, || {
+        note_refused_change(&entry.worker, io, &leg.state, packet.username, packet.schema, || {
             ending.packets().and_then(audit::error_in)
         });
     }
     // Refused or not: the old user's session is over.
-    end_backend(entry, links).await;
-    state.status = StatusFlags::AUTOCOMMIT;
-    state.past.remove(Past::BEGINS_LATER);
+    end_backend(entry, &mut leg.links).await;
+    leg.state.status = StatusFlags::AUTOCOMMIT;
+    leg.state.past.remove(Past::BEGINS_LATER);
     let account = match admitted {
         Ok(account) => account,
         Err(Ending::Say { packets, linger: false } | Ending::NoPlace(packets))
             if may_stay(&entry.worker, io).await =>
         {
-            return write_to_client(entry, io, state, &packets).await;
+            return write_to_client(entry, io, &mut leg.state, &packets).await;
         }
         Err(ending) => return Err(ending),
     };
-    go_on_as(entry, io, state, links, account, &packet, seq).await
+    go_on_as(entry, io, leg, account, &packet, seq).await
 }
 
 /// Goes on as the user of this account, if a server lets it in.
 async fn go_on_as(
     entry: &BookEntry,
     io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     account: Account,
     packet: &command::ChangeUser<'_>,
     seq: u8,
 ) -> Result<(), Ending> {
-    let identity = own_mut(&mut state.identity)?;
+    let identity = own_mut(&mut leg.state.identity)?;
     let (collation, attributes) = (identity.collation, identity.attributes.clone());
     let before = std::mem::replace(&mut identity.account, account);
     identity.collation = packet.collation.unwrap_or(collation);
@@ -117,42 +107,42 @@ async fn go_on_as(
     if entry.worker.shared.says_mariadb().await {
         identity.capabilities -= LOST_AT_MARIADB;
     }
-    entry.worker.seat(&entry.control, &state.identity);
-    match check_login(&entry.worker.front, &state.identity).await {
+    entry.worker.seat(&entry.control, &leg.state.identity);
+    match check_login(&entry.worker.front, &leg.state.identity).await {
         Ok(backend) => {
             entry.control.about.set_backend(backend.as_ref());
-            begin_anew(entry, state, links, backend);
+            begin_anew(entry, leg, backend);
             audit::note(&entry.worker.front, &*entry.control, AuditEvent::ChangeUserOk(Port::Traffic));
-            let (tier, status) = (state.identity.tier, state.status);
-            reply(entry, io, state, seq, &welcome(tier, announced, status)).await
+            let (tier, status) = (leg.state.identity.tier, leg.state.status);
+            reply(entry, io, &mut leg.state, seq, &welcome(tier, announced, status)).await
         }
         Err(refusal) => {
-            note_refused_change(&entry.worker, io, state, packet.username, packet.schema, || {
+            note_refused_change(&entry.worker, io, &leg.state, packet.username, packet.schema, || {
                 audit::refusal_in(&refusal)
             });
-            reply(entry, io, state, seq, &refusal).await?;
+            reply(entry, io, &mut leg.state, seq, &refusal).await?;
             if !may_stay(&entry.worker, io).await {
                 return Err(Ending::Silent);
             }
-            let identity = own_mut(&mut state.identity)?;
+            let identity = own_mut(&mut leg.state.identity)?;
             (identity.account, identity.collation) = (before, collation);
             identity.capabilities = announced;
             identity.set_attributes(attributes);
-            begin_anew(entry, state, links, None);
-            entry.worker.seat(&entry.control, &state.identity);
+            begin_anew(entry, leg, None);
+            entry.worker.seat(&entry.control, &leg.state.identity);
             Ok(())
         }
     }
 }
 
 /// The state and the connections are those of a session that begins.
-fn begin_anew(entry: &BookEntry, state: &mut SessionState, links: &mut Links, backend: Option<Backend>) {
-    *state = *state_of(&entry.worker, Rc::clone(&state.identity));
+fn begin_anew(entry: &BookEntry, leg: &mut Leg, backend: Option<Backend>) {
+    *leg.state = *state_of(&entry.worker, Rc::clone(&leg.state.identity));
     if let Some(backend) = &backend {
-        state.begin_at(backend.connection());
+        leg.state.begin_at(backend.connection());
     }
-    note_own_limit(entry, state, links);
-    links.begin_anew(entry.worker.interned.pool_key(&state.identity), backend);
+    note_own_limit(entry, leg);
+    leg.links.begin_anew(entry.worker.interned.pool_key(&leg.state.identity), backend);
 }
 
 /// The client was refused as this user, and told so.

@@ -48,7 +48,7 @@ use crate::session::stage::local::kill::note_shots;
 impl Cx<'_> {
     /// The client's next command. This is where idle sessions wait.
     pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Phase, Ending>> {
-        ready!(poll_may_send(self.entry, self.io, &mut self.leg.state, &mut self.leg.links))?;
+        ready!(poll_may_send(self.entry, self.io, self.leg))?;
         if self.entry.control.turns.take_spared() {
             note_shots(&self.entry.control, self.leg.links.state_mut(), None);
             make_idle(self.entry, self.io, self.leg);
@@ -65,7 +65,7 @@ impl Cx<'_> {
                 return Poll::Ready(self.begin(cx, &input));
             }
             let Poll::Ready(read) = self.io.client.poll_read(cx, &mut scratch) else {
-                return poll_idle_backend(self.entry, &mut self.leg.state, &mut self.leg.links, cx);
+                return poll_idle_backend(self.entry, self.leg, cx);
             };
             let n = read.map_err(|error| unreadable(self.entry, &self.leg.state, &error, 1))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
@@ -89,7 +89,7 @@ impl Cx<'_> {
             self.io.backlog = input.to_vec();
             return Ok(command.map_or(Phase::Refusing, |command| Phase::Sharded(command.kind)));
         }
-        be_ready(self.entry, &mut self.leg.state, &mut self.leg.links)?;
+        be_ready(self.entry, self.leg)?;
         let command = first_command(self.entry, &self.leg.state, input)?;
         if let Some(command) = command
             && (self.leg.state.transaction.rolled_back.is_none() || !is_about_transactions(command.kind))
@@ -126,8 +126,8 @@ impl Cx<'_> {
     /// Sends the command in the backlog, for which a connection was set up. If that is gone
     /// meanwhile, the command gets a route again.
     pub(super) fn poll_prepared(&mut self, cx: &mut Context<'_>, kind: Kind) -> Poll<Result<Phase, Ending>> {
-        ready!(poll_may_send(self.entry, self.io, &mut self.leg.state, &mut self.leg.links))?;
-        be_ready(self.entry, &mut self.leg.state, &mut self.leg.links)?;
+        ready!(poll_may_send(self.entry, self.io, self.leg))?;
+        be_ready(self.entry, self.leg)?;
         let input = std::mem::take(&mut self.io.backlog);
         let is_rolled_back = self.leg.state.transaction.rolled_back.is_some() && is_about_transactions(kind);
         if !is_rolled_back
@@ -135,7 +135,7 @@ impl Cx<'_> {
                 .is_some_and(|command| !is_own(&self.entry.worker, self.leg, command))
             && let Some(decided) = self.leg.flight.as_mut().and_then(|flight| flight.decided.take())
         {
-            if is_at(&self.entry.worker, &self.leg.state, &self.leg.links, &decided) {
+            if is_at(&self.entry.worker, self.leg, &decided) {
                 return Poll::Ready(self.forward(cx, &input, decided));
             }
             self.leg.flight.begin().decided = Some(decided);
@@ -202,7 +202,7 @@ impl Cx<'_> {
             limits,
             runs.is_some(),
         );
-        trace_sent(&self.leg.links, &self.leg.state);
+        trace_sent(self.leg);
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         self.io.backlog.extend_from_slice(later);
         let patched = patch.map(|patch| patch.applied(now));
@@ -290,15 +290,14 @@ fn note_command(
 pub(super) fn poll_upload(
     entry: &BookEntry,
     io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     cx: &mut Context<'_>,
     upload: &mut Upload,
 ) -> Poll<Result<bool, Ending>> {
-    obey(entry, state, links, true)?;
+    obey(entry, leg, true)?;
     for _ in 0..FILLS_PER_TURN {
-        let backend = in_use_mut(&mut links.in_use)?;
-        if links.unsent.poll_flush(cx, backend.connection_mut().sock_mut()).is_pending() {
+        let backend = in_use_mut(&mut leg.links.in_use)?;
+        if leg.links.unsent.poll_flush(cx, backend.connection_mut().sock_mut()).is_pending() {
             if backend.connection().has_setup() {
                 // What it says now is about that.
                 return Poll::Pending;
@@ -316,12 +315,12 @@ pub(super) fn poll_upload(
         let mut scratch = worker.net.scratch.borrow_mut();
         let seq = upload.scanner.next_seq();
         let n = ready!(io.client.poll_read(cx, &mut scratch))
-            .map_err(|error| unreadable(entry, state, &error, seq))?;
+            .map_err(|error| unreadable(entry, &leg.state, &error, seq))?;
         let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
         let scanned = upload
             .scanner
             .scan(input)
-            .map_err(|error| interrupted(entry, state, &ClientError::malformed(error), seq))?;
+            .map_err(|error| interrupted(entry, &leg.state, &ClientError::malformed(error), seq))?;
         check_size(&entry.worker, &upload.scanner)?;
         // Each piece counts as a sign of life; between two the client may be as slow as an idle
         // one.
@@ -329,7 +328,7 @@ pub(super) fn poll_upload(
         upload.complete = scanned.done;
         let (now, later) = input.split_at_checked(scanned.len).unwrap_or((input, &[]));
         io.backlog.extend_from_slice(later);
-        links.send(cx, now)?;
+        leg.links.send(cx, now)?;
     }
     // There may be more: let others run first, then come back.
     cx.waker().wake_by_ref();
@@ -337,28 +336,23 @@ pub(super) fn poll_upload(
 }
 
 /// Does what others want of the session before a command is sent. Ready if one may be.
-fn poll_may_send(
-    entry: &BookEntry,
-    io: &Io,
-    state: &mut SessionState,
-    links: &mut Links,
-) -> Poll<Result<(), Ending>> {
-    obey(entry, state, links, io.is_for_once)?;
+fn poll_may_send(entry: &BookEntry, io: &Io, leg: &mut Leg) -> Poll<Result<(), Ending>> {
+    obey(entry, leg, io.is_for_once)?;
     if entry.control.recalled.get() {
         // A part of another command looks for itself: all parts have one flag.
         let leave = if io.is_for_once { leave_servers_off } else { leave_all_servers_off };
-        leave(entry, state, links)?;
+        leave(entry, leg)?;
     }
     if entry.control.turns.is_held() { Poll::Pending } else { Poll::Ready(Ok(())) }
 }
 
 /// A command is there. Since the one before, the connection in use may not have been checked:
 /// it may be closed.
-fn be_ready(entry: &BookEntry, state: &mut SessionState, links: &mut Links) -> Result<(), Ending> {
-    look_at_server(entry, state, links)?;
+fn be_ready(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    look_at_server(entry, leg)?;
     entry.control.set_busy();
-    take_back(entry, state, links);
-    stay_with_others(entry, state, links)
+    take_back(entry, leg);
+    stay_with_others(entry, leg)
 }
 
 /// Sends `command`, behind `setup`, and with the commands of the batch.
@@ -410,10 +404,10 @@ fn scan(entry: &BookEntry, state: &SessionState, input: &[u8]) -> Result<(Messag
     Ok((scanner, scanned))
 }
 
-fn trace_sent(links: &Links, state: &SessionState) {
-    if let (Some(trace), Some(backend)) = (&state.trace, &links.in_use) {
+fn trace_sent(leg: &Leg) {
+    if let (Some(trace), Some(backend)) = (&leg.state.trace, &leg.links.in_use) {
         let now = Instant::now().into_std();
-        trace.sent(state.here, &backend.server().endpoint().endpoint, now);
+        trace.sent(leg.state.here, &backend.server().endpoint().endpoint, now);
     }
 }
 

@@ -16,9 +16,7 @@ use legs::facts::leases::{clean_up_behind, poll_idle_backend};
 use legs::facts::orders::{leave_all_servers_off, obey};
 use legs::io::Io;
 use legs::leg::Leg;
-use legs::links::Links;
 use legs::phase::Phase;
-use legs::state::SessionState;
 use legs::stop::Stop;
 use querylog::{AuditEvent, Port};
 use route::no_readers;
@@ -39,8 +37,7 @@ impl Cx<'_> {
     pub(super) async fn fast_forward(&mut self) -> Result<Phase, Ending> {
         loop {
             self.entry.set_slow();
-            poll_fn(|cx| poll_first_bytes(self.entry, self.io, &mut self.leg.state, &mut self.leg.links, cx))
-                .await?;
+            poll_fn(|cx| poll_first_bytes(self.entry, self.io, self.leg, cx)).await?;
             if self.io.backlog == QUIT {
                 note_goodbye(self.entry);
                 leave_servers(self.entry, self.io, self.leg).await;
@@ -71,7 +68,7 @@ impl Cx<'_> {
         if end.said_goodbye {
             note_goodbye(self.entry);
         } else if end.owes {
-            clean_up_behind(self.entry, &self.leg.state, &mut self.leg.links);
+            clean_up_behind(self.entry, self.leg);
         }
         Err(Ending::ClientLeft)
     }
@@ -99,19 +96,18 @@ async fn reach_for_all(entry: &BookEntry, leg: &mut Leg) -> Result<(), Stop> {
 fn poll_first_bytes(
     entry: &BookEntry,
     io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     cx: &mut Context<'_>,
 ) -> Poll<Result<(), Ending>> {
-    obey(entry, state, links, false)?;
+    obey(entry, leg, false)?;
     if entry.control.recalled.get() {
-        leave_all_servers_off(entry, state, links)?;
+        leave_all_servers_off(entry, leg)?;
     }
     if io.backlog.is_empty() {
         let Poll::Ready(read) = io.poll_more(cx, &entry.worker.net.scratch) else {
-            return poll_idle_backend(entry, state, links, cx);
+            return poll_idle_backend(entry, leg, cx);
         };
-        read.map_err(|error| unreadable(entry, state, &error, 1))?;
+        read.map_err(|error| unreadable(entry, &leg.state, &error, 1))?;
     }
     Poll::Ready(Ok(()))
 }

@@ -8,8 +8,7 @@ use legs::facts::endings::{interrupted, told, unreadable};
 use legs::facts::orders::obey;
 use legs::facts::replies::flush_client;
 use legs::io::Io;
-use legs::links::Links;
-use legs::state::SessionState;
+use legs::leg::Leg;
 use runtime::invariant::in_use;
 use upstream::Target;
 use upstream::limits::FILLS_PER_TURN;
@@ -33,26 +32,21 @@ struct File {
 
 /// Relays the file of a LOAD DATA LOCAL: the client's messages up to and including an empty
 /// one. The reply goes on behind it.
-pub(super) async fn relay_file(
-    entry: &BookEntry,
-    io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
-) -> Result<(), Ending> {
-    flush_client(entry, io, state, links).await?;
-    let backend = in_use(links.in_use.as_ref())?;
+pub(super) async fn relay_file(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<(), Ending> {
+    flush_client(entry, io, leg).await?;
+    let backend = in_use(leg.links.in_use.as_ref())?;
     let seq = backend.connection().pipeline.progress().next_seq;
     let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
     // While the client sends it has as much time as an idle one.
     entry.set_slow();
-    poll_fn(|cx| poll_file(entry, io, state, links, cx, &mut file)).await?;
+    poll_fn(|cx| poll_file(entry, io, leg, cx, &mut file)).await?;
     entry.control.set_busy();
     let seq = file.message.next_seq();
     if let Some(server) = file.lost {
-        return Err(told(entry, state, &ClientError::server_lost(&server), seq));
+        return Err(told(entry, &leg.state, &ClientError::server_lost(&server), seq));
     }
     if let Some(reply) =
-        links.in_use.as_mut().and_then(|backend| backend.connection_mut().pipeline.next_reply())
+        leg.links.in_use.as_mut().and_then(|backend| backend.connection_mut().pipeline.next_reply())
     {
         reply.file_sent(seq);
     }
@@ -63,21 +57,20 @@ pub(super) async fn relay_file(
 fn poll_file(
     entry: &BookEntry,
     io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     cx: &mut Context<'_>,
     file: &mut File,
 ) -> Poll<Result<(), Ending>> {
-    obey(entry, state, links, true)?;
+    obey(entry, leg, true)?;
     for _ in 0..FILLS_PER_TURN {
-        if let Some(backend) = &mut links.in_use {
+        if let Some(backend) = &mut leg.links.in_use {
             // A server that closes is let go at once. The client hears of it after the file: it
             // does not listen while it sends.
             if backend.connection_mut().poll_input(cx) == Poll::Ready(Input::End) {
                 file.lost = Some(backend.server().endpoint().clone());
-                links.unsent = Parked::default();
-                links.in_use = None;
-            } else if links.unsent.poll_flush(cx, backend.connection_mut().sock_mut()).is_pending() {
+                leg.links.unsent = Parked::default();
+                leg.links.in_use = None;
+            } else if leg.links.unsent.poll_flush(cx, backend.connection_mut().sock_mut()).is_pending() {
                 return Poll::Pending;
             }
         }
@@ -86,7 +79,7 @@ fn poll_file(
         }
         if io.backlog.is_empty() {
             ready!(io.poll_more(cx, &entry.worker.net.scratch))
-                .map_err(|error| unreadable(entry, state, &error, file.message.next_seq()))?;
+                .map_err(|error| unreadable(entry, &leg.state, &error, file.message.next_seq()))?;
             entry.set_slow();
         }
         let input = std::mem::take(&mut io.backlog);
@@ -96,7 +89,7 @@ fn poll_file(
             let scanned = file
                 .message
                 .scan(input.get(sent..).unwrap_or_default())
-                .map_err(|error| interrupted(entry, state, &ClientError::malformed(error), seq))?;
+                .map_err(|error| interrupted(entry, &leg.state, &ClientError::malformed(error), seq))?;
             sent += scanned.len;
             file.ended = scanned.done && file.message.payload_len() == 0;
             if scanned.done && !file.ended {
@@ -107,7 +100,7 @@ fn poll_file(
         io.backlog.extend_from_slice(later);
         io.is_behind_file = file.ended;
         if file.lost.is_none() {
-            links.send(cx, now)?;
+            leg.links.send(cx, now)?;
         }
     }
     // There may be more: let others run first, then come back.

@@ -10,8 +10,6 @@ use legs::facts::leases::leave_nothing_running;
 use legs::idle::make_idle;
 use legs::io::Io;
 use legs::leg::Leg;
-use legs::links::Links;
-use legs::state::SessionState;
 use upstream::QUIT;
 
 use crate::ending::Ending;
@@ -31,18 +29,12 @@ pub(super) async fn leave_servers(entry: &BookEntry, io: &mut Io, leg: &mut Leg)
 
 /// What an ending comes to, once the client and the server have been told what they are to be
 /// told before it.
-pub(super) async fn end_of(
-    entry: &BookEntry,
-    io: &mut Io,
-    state: &SessionState,
-    links: &mut Links,
-    ending: Ending,
-) -> Ending {
+pub(super) async fn end_of(entry: &BookEntry, io: &mut Io, leg: &mut Leg, ending: Ending) -> Ending {
     match ending {
-        Ending::TooLarge(command) => Box::pin(refuse_too_large(entry, io, state, links, command)).await,
-        Ending::BackendSpoke { answer_seq } => Box::pin(last_words(entry, state, links, answer_seq)).await,
+        Ending::TooLarge(command) => Box::pin(refuse_too_large(entry, io, leg, command)).await,
+        Ending::BackendSpoke { answer_seq } => Box::pin(last_words(entry, leg, answer_seq)).await,
         Ending::ClientLeft => {
-            leave_nothing_running(entry, state, links);
+            leave_nothing_running(entry, leg);
             Ending::ClientLeft
         }
         ending => ending,

@@ -17,7 +17,6 @@ use legs::facts::replies::{flush_client, reply, reply_error, reply_stale};
 use legs::flight::Flight;
 use legs::io::Io;
 use legs::leg::Leg;
-use legs::links::Links;
 use legs::reply::refuse_here;
 use legs::state::SessionState;
 use reply::errors::INTERRUPTED;
@@ -83,11 +82,11 @@ pub(super) async fn outlive(
         };
         let ending = told(entry, &leg.state, &error, seq);
         if is_off {
-            leave_nothing_running(entry, &leg.state, &mut leg.links);
+            leave_nothing_running(entry, leg);
         }
         return Err(ending);
     };
-    flush_client(entry, io, &mut leg.state, &mut leg.links).await?;
+    flush_client(entry, io, leg).await?;
     let (unanswered, refused) = (sent(&entry.control, leg).unanswered(), leg.flight.begin().refusal.take());
     let refusal = refused.map(|refused| refused.0);
     let (kind, again) =
@@ -96,16 +95,16 @@ pub(super) async fn outlive(
     let error = refusal.as_deref().and_then(error_text).unwrap_or_default();
     tracing::info!(%server, %gone, command, outcome, error, again = again.is_some(), "a server is lost while it owes an answer");
     if is_off {
-        leave_nothing_running(entry, &leg.state, &mut leg.links);
+        leave_nothing_running(entry, leg);
     }
     let error = error_of(unanswered, &server, gone);
     let is_final = again.is_none() && refusal.is_none() && seq == 1;
     let stale = is_final.then(|| stale_instead_of(entry, leg, &error)).flatten();
-    lose_backend(entry, &mut leg.state, &mut leg.links);
+    lose_backend(entry, leg);
     leg.flight.begin().forget_sent();
     leg.state.last.ran = Ran::default();
     if let Some(stale) = stale {
-        return reply_stale(entry, io, &mut leg.state, &mut leg.links, stale).await;
+        return reply_stale(entry, io, leg, stale).await;
     }
     if let Some(command) = again {
         let counts = refusal.is_none() && !is_together(&leg.flight);
@@ -124,7 +123,7 @@ pub(super) async fn outlive(
     }
     let has_done_nothing = matches!(unanswered, Unanswered::Again | Unanswered::Nothing);
     let refusal = refusal.filter(|refusal| has_done_nothing && code(refusal).is_some());
-    refuse_lost(entry, io, &mut leg.state, &mut leg.links, seq, refusal.as_deref(), &error).await
+    refuse_lost(entry, io, leg, seq, refusal.as_deref(), &error).await
 }
 
 /// A server that owes an answer is lost: counts it. Whether it was switched off.
@@ -151,20 +150,19 @@ fn error_of(unanswered: Unanswered, server: &Target, gone: Gone) -> ClientError 
 async fn refuse_lost(
     entry: &BookEntry,
     io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     mut seq: u8,
     refusal: Option<&[u8]>,
     error: &ClientError,
 ) -> Result<(), Ending> {
     loop {
         match refusal {
-            Some(refusal) => reply(entry, io, state, seq, refusal).await?,
-            None => reply_error(entry, io, state, seq, error).await?,
+            Some(refusal) => reply(entry, io, &mut leg.state, seq, refusal).await?,
+            None => reply_error(entry, io, &mut leg.state, seq, error).await?,
         }
-        entry.answered_here(links, refusal.and_then(code).unwrap_or_else(|| error.code()));
+        entry.answered_here(&leg.links, refusal.and_then(code).unwrap_or_else(|| error.code()));
         seq = 1;
-        if !go_on(&entry.control, state, links) {
+        if !go_on(&entry.control, leg) {
             return Ok(());
         }
     }

@@ -12,10 +12,8 @@ use legs::facts::replies::{reply, reply_error};
 use legs::facts::shown::measure_refused;
 use legs::io::Io;
 use legs::leg::Leg;
-use legs::links::Links;
 use legs::parts::drop_unanswered;
 use legs::phase::Phase;
-use legs::state::SessionState;
 use querylog::{AuditEvent, Port};
 use runtime::control::Signal;
 use runtime::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
@@ -52,7 +50,7 @@ impl Cx<'_> {
             }
             // The proxy itself is alive. A reset, however, needs a server: after it a session is
             // not what it was after its login, but has the server's own charset.
-            Kind::Ping if has_none || can_answer_ping(self.entry, &self.leg.state, &self.leg.links) => {
+            Kind::Ping if has_none || can_answer_ping(self.entry, self.leg) => {
                 self.leg.state.last.counted.changed = 0;
                 let seq = skip_command(self.entry, self.io, self.leg).await?;
                 let ok = ok(self.leg.state.identity.capabilities, self.leg.state.status);
@@ -64,7 +62,7 @@ impl Cx<'_> {
             // Boxed, as all that is not the way of a statement: what waits for a connection should
             // be small.
             Kind::ChangeUser => {
-                Box::pin(change_user(self.entry, self.io, &mut self.leg.state, &mut self.leg.links)).await?;
+                Box::pin(change_user(self.entry, self.io, self.leg)).await?;
                 // Decided here, and not behind each command: the firewall may be switched off
                 // meanwhile.
                 if is_fast_forward(&self.entry.worker, &self.leg.state) {
@@ -127,11 +125,10 @@ pub(super) async fn refuse_unserved(
 pub(super) async fn refuse_too_large(
     entry: &BookEntry,
     io: &mut Io,
-    state: &SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     mut command: MessageScanner,
 ) -> Ending {
-    links.in_use = None;
+    leg.links.in_use = None;
     let mut left = LINGER_BYTES_MAX;
     let rest = poll_fn(|cx| {
         let mut scratch = entry.worker.net.scratch.borrow_mut();
@@ -147,12 +144,12 @@ pub(super) async fn refuse_too_large(
     });
     let _ = entry.control.until(Signal::Stop, tokio::time::timeout(LINGER_MAX, rest)).await;
     let max = entry.worker.settings().variables.max_allowed_packet;
-    interrupted(entry, state, &ClientError::PacketTooLarge { max }, command.next_seq())
+    interrupted(entry, &leg.state, &ClientError::PacketTooLarge { max }, command.next_seq())
 }
 
 /// Whether a session whose connection is lent to another one needs none for a `COM_PING`.
-fn can_answer_ping(entry: &BookEntry, state: &SessionState, links: &Links) -> bool {
-    links.is_empty() && shares(entry, state, state.here)
+fn can_answer_ping(entry: &BookEntry, leg: &Leg) -> bool {
+    leg.links.is_empty() && shares(entry, &leg.state, leg.state.here)
 }
 
 #[cfg(test)]

@@ -9,9 +9,8 @@ use legs::facts::executions::send_once_more;
 use legs::facts::orders::killed_here;
 use legs::facts::replies::{reply_error, write_to_client};
 use legs::io::Io;
-use legs::links::Links;
+use legs::leg::Leg;
 use legs::prepare::{NotPrepared, prepare_again};
-use legs::state::SessionState;
 use runtime::counted::answered;
 use runtime::decided::Decided;
 use runtime::limits::RENEWALS_MAX;
@@ -53,19 +52,12 @@ impl Cx<'_> {
             .filter(|_| self.leg.flight.renewals <= RENEWALS_MAX)
             .filter(can_be);
         let (Some(command), Some(statement)) = (command, statement) else {
-            return pass_on(self.entry, self.io, &mut self.leg.state, &self.leg.links, answer, outcome).await;
+            return pass_on(self.entry, self.io, self.leg, answer, outcome).await;
         };
         close_here(self.entry, &mut self.leg.state, &mut self.leg.links, statement).await?;
         match prepare_again(self.entry, self.leg, statement).await? {
             Ok(_) if killed_here(&self.entry.control, self.leg.state.identity.capabilities, true)? => {
-                refuse_running(
-                    self.entry,
-                    self.io,
-                    &mut self.leg.state,
-                    &self.leg.links,
-                    &ClientError::Interrupted,
-                )
-                .await
+                refuse_running(self.entry, self.io, self.leg, &ClientError::Interrupted).await
             }
             Ok(_) => {
                 send_once_more(&self.entry.control, self.io, &mut self.leg.flight, command);
@@ -75,11 +67,9 @@ impl Cx<'_> {
                     prepared.map(|prepared| decided.prepared_as(&prepared.what));
                 Ok(())
             }
-            Err(NotPrepared::Lost(error)) => {
-                refuse_running(self.entry, self.io, &mut self.leg.state, &self.leg.links, &error).await
-            }
+            Err(NotPrepared::Lost(error)) => refuse_running(self.entry, self.io, self.leg, &error).await,
             Err(NotPrepared::Refused(_) | NotPrepared::Changed | NotPrepared::Cannot) => {
-                pass_on(self.entry, self.io, &mut self.leg.state, &self.leg.links, answer, outcome).await
+                pass_on(self.entry, self.io, self.leg, answer, outcome).await
             }
         }
     }
@@ -89,24 +79,22 @@ impl Cx<'_> {
 pub(super) async fn pass_on(
     entry: &BookEntry,
     io: &mut Io,
-    state: &mut SessionState,
-    links: &Links,
+    leg: &mut Leg,
     answer: &[u8],
     outcome: Outcome,
 ) -> Result<(), Ending> {
     answered(&entry.worker, &entry.control, outcome, Some(answer));
-    entry.end_running(links);
-    write_to_client(entry, io, state, answer).await
+    entry.end_running(&leg.links);
+    write_to_client(entry, io, &mut leg.state, answer).await
 }
 
 /// The client gets this error instead.
 pub(super) async fn refuse_running(
     entry: &BookEntry,
     io: &mut Io,
-    state: &mut SessionState,
-    links: &Links,
+    leg: &mut Leg,
     error: &ClientError,
 ) -> Result<(), Ending> {
-    entry.answered_here(links, error.code());
-    reply_error(entry, io, state, 1, error).await
+    entry.answered_here(&leg.links, error.code());
+    reply_error(entry, io, &mut leg.state, 1, error).await
 }

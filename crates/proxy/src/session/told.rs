@@ -34,7 +34,7 @@ pub(super) async fn ask_what_is_set(entry: &BookEntry, leg: &mut Leg) -> Result<
     if let Some(link) = leg.links.state_mut() {
         leg.state.note_told(settings.unwrap_or_default(), link);
     }
-    note_own_limit(entry, &leg.state, &leg.links);
+    note_own_limit(entry, leg);
     Ok(())
 }
 

@@ -34,7 +34,7 @@ impl Cx<'_> {
             phase = match self.step(phase).await {
                 Ok(phase) => phase,
                 Err(ending) => {
-                    let ended = end_of(self.entry, self.io, &self.leg.state, &mut self.leg.links, ending);
+                    let ended = end_of(self.entry, self.io, self.leg, ending);
                     return Err(Box::pin(ended).await);
                 }
             };

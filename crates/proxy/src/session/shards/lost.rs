@@ -25,14 +25,14 @@ pub(super) async fn heed_lost_shards(entry: &BookEntry, leg: &mut Leg) -> Result
     let (mut is_over, mut is_over_at_home) = (false, false);
     if leg.links.away.role.has_transaction() {
         // What a server has closed since then is lost, too.
-        look_at_server(entry, &mut leg.state, &mut leg.links)?;
+        look_at_server(entry, leg)?;
         is_over_at_home = was_rolled_back(entry, leg).await?;
         if leg.state.transaction.rolled_back.is_some() {
             // Home was lost: what is open at shards ends with it.
             return Ok(());
         }
         for inner in leg.links.away.role.inner_sessions().iter_mut().filter(|one| one.is_in_transaction()) {
-            look_at_server(&inner.entry, &mut inner.leg.state, &mut inner.leg.links)?;
+            look_at_server(&inner.entry, &mut inner.leg)?;
             is_over |= was_rolled_back(&inner.entry, &mut inner.leg).await?;
         }
     }

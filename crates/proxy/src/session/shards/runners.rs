@@ -9,7 +9,6 @@ use std::task::{Context, Poll};
 use legs::client::Client;
 use legs::facts::leases::{look_at_server, lose_backend_for};
 use legs::io::Io;
-use legs::leg::Leg;
 use legs::shards::role::Inner;
 use runtime::control::Control;
 use scatter::{Branches, Scatter as Replies, Source};
@@ -212,17 +211,16 @@ impl Runner {
     /// Lets the server go by its own clock again, and finds out whether it is still there. The
     /// payload of the error if not.
     async fn close_moment(&mut self) -> Result<Option<Vec<u8>>, Halt> {
-        let (entry, Leg { links, state, .. }) = (&self.inner.entry, &mut *self.inner.leg);
-        look_at_server(entry, state, links)?;
-        if let Some(error) = state.transaction.rolled_back.take() {
-            return Ok(Some(payload_of(state, &error)));
+        let (entry, leg) = (&self.inner.entry, &mut *self.inner.leg);
+        look_at_server(entry, leg)?;
+        if let Some(error) = leg.state.transaction.rolled_back.take() {
+            return Ok(Some(payload_of(&leg.state, &error)));
         }
         let Some(moment) = self.opening.moment else { return Ok(None) };
         let Err(halt) = moment.end(&mut self.inner).await else { return Ok(None) };
-        let (entry, Leg { links, state, .. }) = (&self.inner.entry, &mut *self.inner.leg);
-        let error = halt.into_error(state)?;
+        let error = halt.into_error(&self.inner.leg.state)?;
         // No other session gets a connection with this time.
-        lose_backend_for(entry, state, links, Gone::Closed)?;
+        lose_backend_for(&self.inner.entry, &mut self.inner.leg, Gone::Closed)?;
         Ok(Some(error))
     }
 

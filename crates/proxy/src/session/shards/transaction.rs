@@ -217,7 +217,7 @@ pub(super) async fn roll_back_everywhere(entry: &BookEntry, leg: &mut Leg) -> Re
     if is_open_at_home(&leg.state) && error_of(&ask_here(entry, leg, b"ROLLBACK").await?).is_some() {
         leg.state.past.remove(Past::BEGINS_LATER);
         leg.state.set_status(leg.state.status & OF_SESSION);
-        lose_backend_for(entry, &mut leg.state, &mut leg.links, Gone::Closed)?;
+        lose_backend_for(entry, leg, Gone::Closed)?;
     }
     Ok(())
 }

@@ -161,7 +161,7 @@ impl Cx<'_> {
             let others = await_others(self.entry, self.io, self.leg, (waiter, asked.row), since_us, deadline);
             let (landed, miss) = others.await?;
             self.entry.end_running(&self.leg.links);
-            take_back(self.entry, &mut self.leg.state, &mut self.leg.links);
+            take_back(self.entry, self.leg);
             match landed {
                 Some(true) => known = (miss == Miss::Behind).then_some(asked),
                 // It has taken too long: this session sends it as well.

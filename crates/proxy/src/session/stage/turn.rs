@@ -121,6 +121,6 @@ async fn wait_for_turn(
     entry.control.delayed.set(false);
     leg.state.trace(|trace| trace.add(Part::Queue, begun.elapsed()));
     entry.end_running(&leg.links);
-    take_back(entry, &mut leg.state, &mut leg.links);
+    take_back(entry, leg);
     Ok(waited.unwrap_or_else(|| Err(ClientError::Interrupted)))
 }

@@ -11,7 +11,7 @@ use legs::facts::orders::while_waiting;
 use legs::facts::replies::{reply, reply_error};
 use legs::facts::shown::measure_own;
 use legs::io::Io;
-use legs::links::Links;
+use legs::leg::Leg;
 use legs::state::SessionState;
 use reply::errors::INTERRUPTED;
 use runtime::control::Control;
@@ -32,8 +32,7 @@ impl Cx<'_> {
     pub(crate) async fn run_kill(&mut self, kill: Kill) -> Result<(), Ending> {
         let seq = skip_command(self.entry, self.io, self.leg).await?;
         if kill.id == u64::from(self.leg.state.identity.connection_id) {
-            return kill_self(self.entry, self.io, &mut self.leg.state, &mut self.leg.links, kill.what, seq)
-                .await;
+            return kill_self(self.entry, self.io, self.leg, kill.what, seq).await;
         }
         match kill_other(self.entry, self.io, &self.leg.state, kill).await? {
             Verdict::Done => {
@@ -68,25 +67,18 @@ impl Cx<'_> {
 }
 
 /// The statement that runs is the KILL itself.
-async fn kill_self(
-    entry: &BookEntry,
-    io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
-    what: What,
-    seq: u8,
-) -> Result<(), Ending> {
+async fn kill_self(entry: &BookEntry, io: &mut Io, leg: &mut Leg, what: What, seq: u8) -> Result<(), Ending> {
     match what {
         What::Query => {
-            reply_error(entry, io, state, seq, &ClientError::Interrupted).await?;
-            links.keep_own_error(state, &ClientError::Interrupted);
+            reply_error(entry, io, &mut leg.state, seq, &ClientError::Interrupted).await?;
+            leg.links.keep_own_error(&mut leg.state, &ClientError::Interrupted);
             Ok(())
         }
         // What they say themselves.
         What::Connection if entry.worker.shared.says_mariadb().await => {
-            Err(told(entry, state, &ClientError::ConnectionKilled, seq))
+            Err(told(entry, &leg.state, &ClientError::ConnectionKilled, seq))
         }
-        What::Connection => Err(told(entry, state, &ClientError::Interrupted, seq)),
+        What::Connection => Err(told(entry, &leg.state, &ClientError::Interrupted, seq)),
     }
 }
 

@@ -53,9 +53,7 @@ impl Cx<'_> {
                 Some(trace) => Told::Rows(trace.rows()),
                 None => Told::Refused(ClientError::NotTraced),
             },
-            Ask::Internals => {
-                Told::Json("session_info", internals(self.entry, self.io, &self.leg.state, &self.leg.links))
-            }
+            Ask::Internals => Told::Json("session_info", internals(self.entry, self.io, self.leg)),
             Ask::UnknownInternal => Told::Refused(ClientError::UnknownInternal),
             Ask::Tracing(on) => {
                 if on != self.leg.state.trace.is_some() {
