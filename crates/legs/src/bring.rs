@@ -51,8 +51,7 @@ impl Leg {
             }
             return Err(reset_nothing(self, kind, id));
         }
-        // A value that was sent before is not there. A cursor ends with the next execution.
-        if prepared.is_at_home() && hostgroup != home && (kind != Kind::StmtExecute || prepared.has_parts()) {
+        if prepared.lacks_at(hostgroup, kind) {
             return Err(refuse_statement(kind, id));
         }
         let command = self.flight.command(self.state.identity.capabilities);

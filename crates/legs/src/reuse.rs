@@ -93,22 +93,51 @@ impl Links {
 pub struct TooLarge;
 
 impl Links {
-    /// Whether the backend in use knows the statement by the number that the client does, and its
-    /// types.
-    pub fn is_known_here(&self, kept: &Kept, state: &SessionState, command: Command<'_>) -> bool {
-        let Some(id) = command.statement() else { return true };
-        let Some(prepared) = state.prepared.as_ref().and_then(|all| all.get(id)) else {
-            return self.left_as(state, id).is_empty();
-        };
+    /// What the backend in use gets otherwise than the command has come, if it has the statement
+    /// that this names, and nothing is to be sent there for it first. Nothing if something is.
+    pub fn patch_here(
+        &self,
+        kept: &Kept,
+        state: &SessionState,
+        command: Command<'_>,
+    ) -> Option<Option<Patch>> {
         let link = self.state();
-        let Some(place) = prepared.at(link).filter(|place| place.statement.id == id) else { return false };
-        let is_usual = || place.came != Came::ForOnce && !prepared.has_other_columns_at(link);
-        prepared.unsent.is_empty()
-            && match command.kind {
-                Kind::StmtClose => !self.is_elsewhere(kept, prepared.serial),
-                Kind::StmtExecute => is_usual() && prepared.has_types_at(link),
-                Kind::SendLongData => place.came != Came::Reused,
-                _ => true,
+        if let (Some(all), Kind::StmtPrepare) = (&state.prepared, command.kind) {
+            return (!all.has_other_homes(link)).then_some(None);
+        }
+        let Some(id) = command.statement() else { return Some(None) };
+        let Some(prepared) = state.prepared.as_ref().and_then(|all| all.get(id)) else {
+            return self.left_as(state, id).is_empty().then_some(None);
+        };
+        let place = prepared.at(link)?;
+        debug_assert!(!self.is_awaited(), "whoever gets a connection has nothing there yet");
+        let is_usable = match command.kind {
+            Kind::StmtClose => place.statement.id == id && !self.is_elsewhere(kept, prepared.serial),
+            kind if prepared.lacks_at(state.here, kind) => false,
+            Kind::StmtExecute => {
+                place.came != Came::ForOnce
+                    && !prepared.has_other_columns_at(link)
+                    && !state.lacks_types(link, command)
             }
+            Kind::SendLongData => place.came != Came::Reused,
+            _ => true,
+        };
+        if !is_usable || !prepared.unsent.is_empty() {
+            return None;
+        }
+        self.patch(state, command, place.statement.id).ok()
+    }
+
+    /// The same of an execution whose statement another session has left there: it is this session's
+    /// from now on.
+    pub fn patch_reused(&mut self, state: &SessionState, command: Command<'_>) -> Option<Option<Patch>> {
+        let id = command.statement().filter(|_| command.kind == Kind::StmtExecute && command.is_whole())?;
+        let prepared = state.prepared.as_ref()?.get(id)?;
+        let link = self.state();
+        if prepared.at(link).is_some() || !is_usual(prepared, command) || state.lacks_types(link, command) {
+            return None;
+        }
+        let known_as = self.reuse_statement(state, id, &state.typed_by(command))?;
+        self.patch(state, command, known_as).ok()
     }
 }

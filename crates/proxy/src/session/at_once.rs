@@ -4,8 +4,6 @@
 use command::Command;
 use legs::entry::BookEntry;
 use legs::facts::causal::must_see;
-use legs::facts::commands::is_own;
-use legs::facts::executions::is_usual;
 use legs::facts::places::{has_one_way, is_at, shares};
 use legs::last;
 use legs::leg::Leg;
@@ -14,7 +12,6 @@ use legs::trace::Trace;
 use runtime::decided::{Decided, Next};
 use runtime::routing::Orders;
 use runtime::worker::Worker;
-use session::places::Came;
 use wire::command::Kind;
 
 use crate::session::facts::routing::decide;
@@ -33,8 +30,13 @@ pub(super) fn points_here(entry: &BookEntry, leg: &mut Leg, command: Command<'_>
         leg.state.trace(Trace::clear);
         decide(entry, &leg.state, &leg.links, command)?
     };
-    if is_here(&entry.worker, leg, &decided) && is_simple(&entry.worker, leg, command, &decided) {
-        return Some(decided);
+    let kept = &entry.worker.upstream.kept;
+    if is_here(&entry.worker, leg, &decided)
+        && comes_alone(&entry.worker, leg, command, &decided)
+        && let Some(patch) = (leg.links.patch_here(kept, &leg.state, command))
+            .or_else(|| leg.links.patch_reused(&leg.state, command))
+    {
+        return Some(Decided { patch, ..decided });
     }
     leg.flight.begin().decided = Some(decided);
     None
@@ -61,59 +63,15 @@ pub(super) fn decide_along(entry: &BookEntry, leg: &Leg, command: Command<'_>) -
     // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
     // does not replace it.
     let waits = changes || decided.asks_for_last() && state.last.ran.may_only_look();
-    let is_ready =
-        !waits && is_here(&entry.worker, leg, &decided) && is_simple(&entry.worker, leg, command, &decided);
-    is_ready.then_some(decided)
-}
-
-/// What was decided about the execution that `input` is, if the backend in use has its
-/// statement, maybe from another session, and gets nothing else.
-pub(super) fn reuse_at_once(
-    worker: &Worker,
-    leg: &mut Leg,
-    command: Command<'_>,
-    input: &[u8],
-) -> Option<Decided> {
-    let is_all = command.kind == Kind::StmtExecute && command.is_whole() && command.packet() == input;
-    if !is_all || is_own(worker, leg, command) || !needs_only_its_statement(worker, leg, command) {
-        return None;
-    }
-    if leg.state.begins_later() {
-        return None;
-    }
-    let id = command.statement()?;
-    let prepared = leg.state.prepared.as_ref()?.get(id)?;
-    let link = leg.links.state();
-    let place = prepared.at(link);
-    let is_usual = is_usual(prepared, command)
-        && place.is_none_or(|place| place.came != Came::ForOnce)
-        && !prepared.has_other_columns_at(link)
-        && !leg.state.lacks_types(link, command);
-    if !is_usual {
-        return None;
-    }
-    let known_as = place.map(|place| place.statement.id);
-    debug_assert!(
-        known_as.is_none() || !leg.links.is_awaited(),
-        "whoever gets a connection has nothing there yet"
-    );
-    let known_as = if let Some(known_as) = known_as {
-        known_as
-    } else {
-        let typed = leg.state.typed_by(command);
-        leg.links.reuse_statement(&leg.state, id, &typed)?
+    let gets_it_as_it_is = || {
+        let patch = leg.links.patch_here(&entry.worker.upstream.kept, &leg.state, command);
+        patch.is_some_and(|patch| patch.is_none())
     };
-    let patch = leg.links.patch(&leg.state, command, known_as).ok()?;
-    let decided = leg.flight.as_mut()?.decided.take()?;
-    Some(Decided { patch, ..decided })
-}
-
-/// Whether an execution is all that has to be sent to the backend in use, once its statement is
-/// there.
-fn needs_only_its_statement(worker: &Worker, leg: &Leg, command: Command<'_>) -> bool {
-    leg.flight.decided.as_ref().is_some_and(|decided| {
-        decided.patch.is_none() && is_here(worker, leg, decided) && comes_alone(worker, leg, command, decided)
-    })
+    (!waits
+        && is_here(&entry.worker, leg, &decided)
+        && comes_alone(&entry.worker, leg, command, &decided)
+        && gets_it_as_it_is())
+    .then_some(decided)
 }
 
 /// Whether there is nothing to be done for the command that was decided about but to get a
@@ -163,16 +121,4 @@ fn comes_alone(worker: &Worker, leg: &Leg, command: Command<'_>, decided: &Decid
         || decided.next == Next::Commit
         || must_see(worker, leg, command.kind, decided).is_some()
         || links.has_to_prepare(&worker.upstream.kept, state, command, decided))
-}
-
-/// Whether the command is all that has to be sent.
-#[inline]
-fn is_simple(worker: &Worker, leg: &Leg, command: Command<'_>, decided: &Decided) -> bool {
-    let Leg { state, links, .. } = leg;
-    comes_alone(worker, leg, command, decided)
-        && match (&state.prepared, command.kind) {
-            (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(links.state()),
-            (_, kind) if kind.names_statement() => links.is_known_here(&worker.upstream.kept, state, command),
-            _ => true,
-        }
 }

@@ -37,7 +37,7 @@ use wire::reply::Answer;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::session::at_once::{decide_along, needs_only_a_connection, points_here, reuse_at_once};
+use crate::session::at_once::{decide_along, needs_only_a_connection, points_here};
 use crate::session::batched::note_command_sent;
 use crate::session::cx::Cx;
 use crate::session::route::note_sent;
@@ -112,9 +112,7 @@ impl Cx<'_> {
                 }
                 decided = goes_on(self.entry, self.leg, command);
             }
-            if let Some(decided) =
-                decided.or_else(|| reuse_at_once(&self.entry.worker, self.leg, command, input))
-            {
+            if let Some(decided) = decided {
                 return self.forward(cx, input, decided);
             }
         }

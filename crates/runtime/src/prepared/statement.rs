@@ -8,7 +8,7 @@ use session::link::LinkState;
 use session::places::Place;
 use upstream::Origin;
 use upstream::ledger::{Entry, Opened};
-use wire::command::ExecuteParams;
+use wire::command::{ExecuteParams, Kind};
 use wire::{Capabilities, reply};
 
 use super::Preparing;
@@ -106,6 +106,12 @@ impl Prepared {
         if is_at_home {
             self.home = hostgroup;
         }
+    }
+
+    /// Whether a command of this kind needs what was sent for it before, and that is not at this
+    /// hostgroup. A cursor ends with the next execution.
+    pub fn lacks_at(&self, hostgroup: u32, kind: Kind) -> bool {
+        self.is_at_home && self.home != hostgroup && (kind != Kind::StmtExecute || self.has_parts())
     }
 
     /// Parts of a value are sent for it, or they are forgotten.

@@ -7,16 +7,8 @@ use crate::items::Items;
 use crate::tokens::{Kind, Token, close_of, parts};
 
 /// Functions that decide for the fast way what another one decides for the slow way.
-const TWINS: &[&str] = &[
-    "comes_alone",
-    "goes_on",
-    "is_at",
-    "is_here",
-    "is_simple",
-    "needs_only_a_connection",
-    "needs_only_its_statement",
-    "points_here",
-];
+const TWINS: &[&str] =
+    &["comes_alone", "goes_on", "is_at", "is_here", "needs_only_a_connection", "points_here"];
 
 /// Types whose functions of these names are meant: a session, and what a stage gets of one.
 const DECIDING: &[&str] = &["Session", "Cx", "Lx"];
