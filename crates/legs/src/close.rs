@@ -6,9 +6,8 @@ use std::task::{Context, Poll, Waker};
 use front::ending::Ending;
 use runtime::worker::Worker;
 use session::error::Gone;
-use upstream::{Backend, Connection, Kept};
+use upstream::{Backend, Connection, Kept, closing};
 use wire::command::{Kind, statement_id};
-use wire::frame;
 
 use crate::backlog::skip_command;
 use crate::entry::BookEntry;
@@ -141,5 +140,5 @@ fn close_at_kept(backend: Option<&mut Backend>, serial: u64) -> bool {
 /// A connection has a statement no more. Returns the command that closes it.
 fn close(link: &mut Connection, known_as: u32) -> Vec<u8> {
     link.statements_mut().close(known_as);
-    frame::command(&[&[Kind::StmtClose as u8][..], &known_as.to_le_bytes()].concat())
+    closing(known_as)
 }

@@ -118,7 +118,7 @@ impl Candidate {
         let Some(execution) = &self.execution else {
             return Some(Member { slot, command: Rc::clone(&self.command), statement: None });
         };
-        let id = link.statements().find(execution, !link.is_mariadb())?;
+        let id = link.statements().find(execution, !link.is_mariadb(), None)?;
         let mut command = self.command.to_vec();
         command.get_mut(HEADER_LEN..)?.get_mut(STATEMENT_ID)?.copy_from_slice(&id.to_le_bytes());
         Some(Member { slot, command: command.into(), statement: Some((id, Rc::clone(execution))) })
@@ -148,8 +148,9 @@ impl Batch {
         remembers_types: bool,
     ) -> Option<(Vec<u8>, impl Iterator<Item = Expected>)> {
         self.members.retain(|Member { slot, statement, .. }| {
-            let is_there =
-                |(id, execution): &(u32, Rc<Execution>)| statements.has(*id, execution, remembers_types);
+            let is_there = |(id, execution): &(u32, Rc<Execution>)| {
+                statements.find(execution, remembers_types, Some(*id)).is_some()
+            };
             if !statement.as_ref().is_none_or(is_there) {
                 slot.miss();
             }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use session::state::typed::{Type, Typed};
 use session::texts::Text;
 use wire::command::{Kind, LAST_STATEMENT};
-use wire::frame::put_message;
+use wire::frame;
 use wire::reply::Prepared;
 
 use crate::ledger::{Entry, Placed};
@@ -128,46 +128,36 @@ impl Statements {
         self.has_news = true;
     }
 
-    /// A statement that is what the session looks for: from now on it is the session's.
-    pub(crate) fn take(&mut self, wanted: &Wanted<'_>) -> Option<Prepared> {
-        let is_it = |one: &Statement| !one.is_taken && wanted.is(one);
-        let has_same_types = |one: &Statement| is_it(one) && one.typed == *wanted.typed;
-        let does = |one: &Statement| is_it(one) && one.typed.suits(wanted.typed, wanted.now);
-        let at = self.all.iter().rposition(has_same_types).or_else(|| self.all.iter().rposition(does))?;
-        Some(self.take_at(at, wanted))
-    }
-
-    /// The same of the statement with this number.
-    pub(crate) fn take_as(&mut self, id: u32, wanted: &Wanted<'_>) -> Option<Prepared> {
-        let is_it = |one: &Statement| {
-            one.prepared.id == id
-                && !one.is_taken
+    /// A statement that is what the session looks for: from now on it is the session's. Where its
+    /// execution was sent already, `sent_as` is the number in it.
+    pub(crate) fn take(&mut self, wanted: &Wanted<'_>, sent_as: Option<u32>) -> Option<Prepared> {
+        let does = |one: &Statement| {
+            !one.is_taken
+                && sent_as.is_none_or(|id| one.prepared.id == id)
                 && wanted.is(one)
                 && one.typed.suits(wanted.typed, wanted.now)
         };
-        let at = self.all.iter().rposition(is_it)?;
-        Some(self.take_at(at, wanted))
-    }
-
-    fn take_at(&mut self, at: usize, wanted: &Wanted<'_>) -> Prepared {
+        let has_same_types = |one: &Statement| one.typed == *wanted.typed && does(one);
+        let at = self.all.iter().rposition(has_same_types).or_else(|| self.all.iter().rposition(does))?;
         let found = self.all.remove(at);
         let prepared = found.prepared;
         let placed = wanted.entry.map(|entry| Placed::new(Rc::clone(entry), &prepared));
         self.all.push(Statement { is_taken: true, _placed: placed, ..found });
-        prepared
+        Some(prepared)
     }
 
     /// The number of a statement that does for an execution, and is the same behind it, so that
-    /// another such execution may follow.
-    pub(crate) fn find(&self, execution: &Execution, remembers_types: bool) -> Option<u32> {
-        let found = self.all.iter().rfind(|one| execution.may_follow_at(one, remembers_types));
-        found.map(|one| one.prepared.id)
-    }
-
-    /// Whether the statement with this number is one.
-    pub(crate) fn has(&self, id: u32, execution: &Execution, remembers_types: bool) -> bool {
-        let one = self.all.iter().find(|one| one.prepared.id == id);
-        one.is_some_and(|one| execution.may_follow_at(one, remembers_types))
+    /// another such execution may follow; where one is `named`, only of that.
+    pub(crate) fn find(
+        &self,
+        execution: &Execution,
+        remembers_types: bool,
+        named: Option<u32>,
+    ) -> Option<u32> {
+        let does = |one: &&Statement| {
+            named.is_none_or(|id| one.prepared.id == id) && execution.may_follow_at(one, remembers_types)
+        };
+        self.all.iter().rfind(does).map(|one| one.prepared.id)
     }
 
     /// A statement is executed with these values, which its server remembers.
@@ -217,25 +207,16 @@ impl Statements {
     /// Whether some have to be closed before another session gets the connection, of which `max`
     /// may stay.
     pub(crate) fn has_surplus(&self, max: u32) -> bool {
-        self.has_news && (0..self.all.len()).any(|at| self.is_surplus(at, max))
+        self.has_news && self.surplus(max).next().is_some()
     }
 
     /// Another session gets the connection, and `max` of them at most: the commands that close the
     /// others. Those are not answered.
     pub(crate) fn change_hands(&mut self, max: u32) -> Vec<u8> {
-        let mut packets = Vec::new();
-        let stays: Vec<bool> = (0..self.all.len()).map(|at| !self.is_surplus(at, max)).collect();
-        let mut stays = stays.into_iter();
-        self.all.retain(|one| {
-            let stays = stays.next().unwrap_or_default();
-            if !stays {
-                let payload = [&[Kind::StmtClose as u8][..], &one.prepared.id.to_le_bytes()].concat();
-                put_message(&mut packets, 0, &payload);
-            }
-            stays
-        });
+        let surplus: Vec<u32> = self.surplus(max).collect();
+        self.all.retain(|one| !surplus.contains(&one.prepared.id));
         self.release(false);
-        packets
+        surplus.into_iter().flat_map(closing).collect()
     }
 
     /// Another session gets the connection, and all of them. If its command `is_sent` already, what
@@ -247,17 +228,24 @@ impl Statements {
         self.has_news &= is_sent;
     }
 
-    /// Whether one is of no use to others, or there are as many behind it, or another one that is
-    /// made of the same.
-    fn is_surplus(&self, at: usize, max: u32) -> bool {
-        let Some(one) = self.all.get(at) else { return true };
-        let Some(origin) = &one.origin else { return true };
-        let behind = self.all.get(at + 1..).unwrap_or_default();
-        let is_same = |other: &Statement| {
-            other.origin.as_ref().is_some_and(|its| its.is(origin)) && other.typed == one.typed
+    /// Those that are of no use to others, or have as many behind them, or another one that is made
+    /// of the same.
+    fn surplus(&self, max: u32) -> impl Iterator<Item = u32> {
+        let is_surplus = move |(at, one): &(usize, &Statement)| {
+            let Some(origin) = &one.origin else { return true };
+            let behind = self.all.get(at + 1..).unwrap_or_default();
+            let is_same = |other: &Statement| {
+                other.origin.as_ref().is_some_and(|its| its.is(origin)) && other.typed == one.typed
+            };
+            behind.len() >= max as usize || behind.iter().any(is_same)
         };
-        behind.len() >= max as usize || behind.iter().any(is_same)
+        self.all.iter().enumerate().filter(is_surplus).map(|(_, one)| one.prepared.id)
     }
+}
+
+/// The packet that closes the statement with this number.
+pub fn closing(id: u32) -> Vec<u8> {
+    frame::command(&[&[Kind::StmtClose as u8][..], &id.to_le_bytes()].concat())
 }
 
 #[cfg(test)]
@@ -289,7 +277,7 @@ mod tests {
         typed: &Typed,
         now: &Typed,
     ) -> Option<Prepared> {
-        all.take(&Wanted { origin, entry: None, params, columns, typed, now })
+        all.take(&Wanted { origin, entry: None, params, columns, typed, now }, None)
     }
 
     struct Origins(Texts);

@@ -122,10 +122,11 @@ impl Connection {
     /// Gives a statement that another session has left to the one that has the connection, if it is
     /// what that looks for. Where its execution was sent already, that is the statement in it.
     pub fn take_statement(&mut self, wanted: &Wanted<'_>) -> Option<Prepared> {
-        match self.pipeline.owner() {
-            Some(Owner::Sent { statement }) => self.statements_mut().take_as(statement?, wanted),
-            _ => self.statements_mut().take(wanted),
-        }
+        let sent_as = match self.pipeline.owner() {
+            Some(Owner::Sent { statement }) => Some(statement?),
+            _ => None,
+        };
+        self.known.statements.take(wanted, sent_as)
     }
 
     /// Keeps what was read behind a reply, if it belongs to a command that was sent already: of

@@ -7,6 +7,7 @@ use legs::shards::prepared::{Site, Statement, prepared, renumber};
 use legs::shards::role::Inner;
 use planner::plan::Branch;
 use runtime::worker::Worker;
+use upstream::closing;
 use wire::command::Kind;
 use wire::frame;
 
@@ -76,11 +77,6 @@ pub(super) async fn packets_for(
         ask_packet(inner, frame::command(&part)).await?;
     }
     Ok(packets)
-}
-
-/// The packet that closes a statement with this number.
-fn closing(id: u32) -> Vec<u8> {
-    frame::command(&[&[Kind::StmtClose as u8][..], &id.to_le_bytes()].concat())
 }
 
 /// Has an inner session prepare a statement. The reply, as packets.
