@@ -35,7 +35,7 @@ impl Leg {
     ) -> Result<(), Stop> {
         let Some(id) = statement_id(self.flight.payload()) else { return Ok(()) };
         let hostgroup = self.state.here;
-        let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
+        let Some(prepared) = self.state.statement(id) else {
             for left in self.links.left_as(&self.state, id) {
                 self.links.close_as(&entry.worker, left).await?;
             }
@@ -46,7 +46,7 @@ impl Leg {
         if kind == Kind::StmtReset && came.is_none() && (!is_at_home || hostgroup != home) {
             // Its cursor and its values are elsewhere, and end with the statement there.
             if let Some(all) = self.state.prepared.as_mut().filter(|_| is_at_home) {
-                all.leave_home(id, home);
+                all.note_parts(id, home, false);
                 Box::pin(close_at(entry, &mut self.state, &mut self.links, home, serial)).await?;
             }
             return Err(reset_nothing(self, kind, id));
@@ -99,8 +99,7 @@ impl Leg {
         id: u32,
         has_parts: bool,
     ) -> Result<Result<u32, NotPrepared>, Ending> {
-        let link = self.links.state();
-        if let Some(known_as) = self.state.prepared.as_ref().and_then(|all| all.get(id)?.id_at(link)) {
+        if let Some(known_as) = self.state.statement(id).and_then(|one| one.id_at(self.links.state())) {
             return Ok(Ok(known_as));
         }
         if !has_parts && kind != Kind::StmtFetch {
@@ -123,7 +122,7 @@ impl Leg {
         why: NotPrepared,
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
-        let home = self.state.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
+        let home = self.state.statement(id).map(|prepared| prepared.home);
         let may_go =
             |home: &u32| *home != self.state.here && may_run_elsewhere(&entry.worker, self, kind, decided);
         let elsewhere = home.filter(may_go);
@@ -200,8 +199,8 @@ fn refuse_statement(kind: Kind, id: u32) -> Stop {
 /// client knows, the answer says so.
 fn tell_columns(leg: &mut Leg, kind: Kind, id: u32) {
     let (caps, cursor) = (leg.state.identity.capabilities, opens_cursor(leg.flight.payload()));
-    let prepared = leg.state.prepared.as_ref().and_then(|all| all.get(id));
-    let prepared = prepared.filter(|prepared| prepared.has_other_columns_at(leg.links.state()));
+    let is_other = |prepared: &&Prepared| prepared.has_other_columns_at(leg.links.state());
+    let prepared = leg.state.statement(id).filter(is_other);
     if kind == Kind::StmtExecute
         && let Some(prepared) = prepared
     {

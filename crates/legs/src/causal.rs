@@ -125,10 +125,7 @@ impl SessionState {
 
     /// The application that an attribute of the statement names.
     fn named_by_attribute<'a>(&self, command: Command<'a>) -> Option<&'a str> {
-        let params = match command.statement() {
-            Some(id) => self.prepared.as_ref()?.get(id)?.params(),
-            None => 0,
-        };
+        let params = if command.statement().is_some() { self.named(command)?.params() } else { 0 };
         let name =
             command.attribute(CAUSAL_SCOPE, params).filter(|name| name.len() <= ATTRIBUTE_BYTES_MAX)?;
         std::str::from_utf8(name).ok().filter(|name| !name.is_empty())

@@ -111,8 +111,8 @@ impl Flight {
         let is_complete = match kind {
             Kind::Query => true,
             Kind::StmtExecute => {
-                let prepared = state.prepared.as_ref().zip(statement_id(front));
-                let has_parts = prepared.and_then(|(all, id)| all.get(id)).is_some_and(Prepared::has_parts);
+                let prepared = statement_id(front).and_then(|id| state.statement(id));
+                let has_parts = prepared.is_some_and(Prepared::has_parts);
                 !opens_cursor(front) && !has_parts
             }
             _ => false,

@@ -48,8 +48,7 @@ pub async fn close_here(
     links: &mut Links,
     id: u32,
 ) -> Result<(), Ending> {
-    let prepared = state.prepared.as_ref().and_then(|all| all.get(id));
-    match prepared.map(|prepared| prepared.serial) {
+    match state.statement(id).map(|prepared| prepared.serial) {
         Some(serial) => close_at(entry, state, links, state.here, serial).await,
         None => Ok(()),
     }

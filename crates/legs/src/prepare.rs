@@ -4,8 +4,6 @@
 use command::Command;
 use front::ending::Ending;
 use runtime::decided::Decided;
-use runtime::prepared::Prepared;
-use runtime::worker::Worker;
 use session::change::Change;
 use session::error::ClientError;
 use session::link::LinkState;
@@ -13,7 +11,7 @@ use session::places::Came;
 use session::state::substitute::with_numbers;
 use session::state::typed::Typed;
 use sql::shape::Effects;
-use upstream::{Kept, Known, Reply};
+use upstream::{Kept, Known};
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
@@ -95,58 +93,34 @@ async fn prepare_as(
     id: u32,
     told: Option<Vec<u8>>,
 ) -> Result<Result<u32, NotPrepared>, Ending> {
-    let modes = leg.state.modes();
-    let prepared = leg.state.prepared.as_ref().and_then(|all| all.get(id));
-    if prepared.is_some_and(|one| one.what.text.is_some() && !one.is_preparable_in(modes)) {
+    let known = leg.state.statement(id).and_then(|one| Some((one, one.what.text.as_deref()?)));
+    let Some((prepared, text)) = known else { return Ok(Err(NotPrepared::Cannot)) };
+    if !prepared.is_preparable_in(leg.state.modes()) {
         return Ok(Err(NotPrepared::Changed));
     }
-    let Some(text) = told.as_deref().or_else(|| prepared?.what.text.as_deref()) else {
-        return Ok(Err(NotPrepared::Cannot));
-    };
+    let text = told.as_deref().unwrap_or(text);
     let command = ([&[Kind::StmtPrepare as u8][..], text].concat(), Answer::Prepare);
     note_at_server(&entry.worker, Kind::StmtPrepare);
-    let mut replies = match ask_server(entry, leg, &[command]).await? {
-        Ok(replies) => replies,
+    let reply = match ask_server(entry, leg, &[command]).await? {
+        Ok(mut replies) => replies.pop(),
         Err(error) => return Ok(Err(NotPrepared::Lost(error))),
     };
-    let Some(reply) = replies.pop() else { return Ok(Err(NotPrepared::Cannot)) };
-    note_placed(&entry.worker, &leg.state, &mut leg.links, id, reply, told.is_some()).await
-}
-
-/// The backend in use has answered when it was to prepare a statement; the number that it has
-/// there, or why it has none.
-async fn note_placed(
-    worker: &Worker,
-    state: &SessionState,
-    links: &mut Links,
-    id: u32,
-    reply: Reply,
-    is_told: bool,
-) -> Result<Result<u32, NotPrepared>, Ending> {
-    let Some(statement) = reply.prepared else {
-        let refusal = reply.bytes.get(HEADER_LEN..).map(<[u8]>::to_vec);
+    let answered = reply.as_ref().and_then(|reply| reply.prepared);
+    let known = answered.zip(leg.state.statement(id)).zip(leg.links.connection_mut());
+    let Some(((statement, prepared), link)) = known else {
+        let refusal = reply.and_then(|reply| reply.bytes.get(HEADER_LEN..).map(<[u8]>::to_vec));
         return Ok(Err(refusal.map_or(NotPrepared::Cannot, NotPrepared::Refused)));
     };
-    if let Some(backend) = &mut links.in_use {
-        let prepared = state.prepared.as_ref().and_then(|all| all.get(id));
-        let entry = prepared.and_then(Prepared::entry).cloned();
-        let origin = prepared.and_then(Prepared::origin);
-        backend.connection_mut().statements_mut().note(statement, Known { origin, entry });
-    }
-    let change = state.prepared.as_ref().and_then(|all| all.get(id)?.what.change.clone());
-    if let Some(link) = links.state_mut() {
-        link.note_prepared(change.as_ref());
-    }
-    let same = state.prepared.as_ref().is_some_and(|all| all.is_same(id, statement, &reply.bytes));
-    if !same {
+    let known = Known { origin: prepared.origin(), entry: prepared.entry().cloned() };
+    link.statements_mut().note(statement, known);
+    link.state_mut().note_prepared(prepared.what.change.as_ref());
+    if !prepared.is_same(statement, &reply.map(|reply| reply.bytes).unwrap_or_default()) {
         // It must not be executed there.
-        links.close_as(worker, statement.id).await?;
+        leg.links.close_as(&entry.worker, statement.id).await?;
         return Ok(Err(NotPrepared::Changed));
     }
-    if let (Some(all), Some(link)) = (&state.prepared, links.state_mut()) {
-        let came = if is_told { Came::ForOnce } else { Came::Prepared };
-        all.add_place(id, link, statement, came);
-    }
+    let came = if told.is_some() { Came::ForOnce } else { Came::Prepared };
+    link.state_mut().places.add(prepared.serial, statement, came);
     Ok(Ok(statement.id))
 }
 
@@ -162,7 +136,9 @@ impl Links {
     ) -> bool {
         let Some(all) = &state.prepared else { return false };
         let change = match command.kind {
-            Kind::StmtExecute | Kind::StmtBulkExecute => state.prepared_change(command),
+            Kind::StmtExecute | Kind::StmtBulkExecute => {
+                state.executed(command).and_then(|what| what.change.as_ref())
+            }
             // What it changes is changed when it is executed.
             Kind::StmtPrepare => None,
             _ => decided.change.as_deref(),
@@ -178,14 +154,13 @@ impl Links {
     /// Whether a statement of the same text that another session has left is as good as one of its
     /// own: values could be sent to it in parts later, when it could not be prepared any more.
     fn reuses_for_good(&mut self, state: &SessionState, id: u32) -> bool {
-        let prepared = state.prepared.as_ref().and_then(|all| all.get(id));
-        let is_plain = prepared.is_some_and(|prepared| prepared.params() == 0);
+        let is_plain = state.statement(id).is_some_and(|prepared| prepared.params() == 0);
         is_plain && self.reuse_statement(state, id, &Typed::default()).is_some()
     }
 
     /// The text of a statement with what it asks about in it, if that is known here alone.
     pub(crate) fn text_with_answers(&self, state: &SessionState, id: u32) -> Option<Vec<u8>> {
-        let what = &state.prepared.as_ref().and_then(|all| all.get(id))?.what;
+        let what = &state.statement(id)?.what;
         let asks = what.plan.effects.intersects(Effects::READS_LAST) && self.is_away(state);
         asks.then(|| with_numbers(what.text.as_deref()?, self.unknown_here(state))).flatten()
     }

@@ -19,7 +19,7 @@ impl SessionState {
     /// An execution as any connection may get it where its statement is, but for the number that
     /// this has there; nothing if it needs more than that.
     pub(crate) fn execution(&self, command: Command<'_>) -> Option<(Rc<[u8]>, Execution)> {
-        let prepared = self.prepared.as_ref()?.get(command.statement()?)?;
+        let prepared = self.named(command)?;
         if !command.is_whole() || !is_usual(prepared, command) || prepared.what.change.is_some() {
             return None;
         }
@@ -50,9 +50,8 @@ impl Links {
         known_as: u32,
     ) -> Result<Option<Patch>, TooLarge> {
         let named = (command.statement() != Some(known_as)).then_some(Patch::Name(known_as));
-        let prepared = state.prepared.as_ref().zip(command.statement()).and_then(|(all, id)| all.get(id));
         let lacks = |one: &&Prepared| one.what.text.is_some() && !one.has_types_at(self.state());
-        let Some(prepared) = prepared.filter(lacks) else { return Ok(named) };
+        let Some(prepared) = state.named(command).filter(lacks) else { return Ok(named) };
         let count = prepared.params();
         // What does not make sense the server has to say.
         let Some(params) = command.params(count) else { return Ok(named) };
@@ -71,8 +70,7 @@ impl Links {
     /// session's from now on; the number that it has there. It is about to be executed with these
     /// values.
     pub fn reuse_statement(&mut self, state: &SessionState, id: u32, now: &Typed) -> Option<u32> {
-        let all = state.prepared.as_ref()?;
-        let prepared = all.get(id)?;
+        let prepared = state.statement(id)?;
         let wanted = Wanted {
             origin: &prepared.origin()?,
             entry: prepared.entry(),
@@ -83,7 +81,7 @@ impl Links {
         };
         let link = self.in_use.as_mut()?.connection_mut();
         let found = link.take_statement(&wanted)?;
-        all.add_place(id, link.state_mut(), found, Came::Reused);
+        link.state_mut().places.add(prepared.serial, found, Came::Reused);
         Some(found.id)
     }
 }
@@ -106,7 +104,7 @@ impl Links {
             return (!all.has_other_homes(link)).then_some(None);
         }
         let Some(id) = command.statement() else { return Some(None) };
-        let Some(prepared) = state.prepared.as_ref().and_then(|all| all.get(id)) else {
+        let Some(prepared) = state.statement(id) else {
             return self.left_as(state, id).is_empty().then_some(None);
         };
         let place = prepared.at(link)?;
@@ -128,11 +126,11 @@ impl Links {
         self.patch(state, command, place.statement.id).ok()
     }
 
-    /// The same of an execution whose statement another session has left there: it is this session's
-    /// from now on.
+    /// The same of an execution whose statement another session has left there: it is this
+    /// session's from now on.
     pub fn patch_reused(&mut self, state: &SessionState, command: Command<'_>) -> Option<Option<Patch>> {
         let id = command.statement().filter(|_| command.kind == Kind::StmtExecute && command.is_whole())?;
-        let prepared = state.prepared.as_ref()?.get(id)?;
+        let prepared = state.statement(id)?;
         let link = self.state();
         if prepared.at(link).is_some() || !is_usual(prepared, command) || state.lacks_types(link, command) {
             return None;

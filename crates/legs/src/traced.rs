@@ -6,6 +6,7 @@ use observe::running::Traced;
 use otlp::Parent;
 use route::Source;
 use runtime::decided::Decided;
+use runtime::prepared::Prepared;
 use runtime::worker::Worker;
 use wire::command::Kind;
 
@@ -45,8 +46,7 @@ pub(crate) fn traced(
 impl SessionState {
     /// The parent in the attributes of a command. A long one may not have all of them yet.
     fn parent(&self, command: Command<'_>) -> Option<Parent> {
-        let all = self.prepared.as_ref();
-        let params = command.statement().and_then(|id| Some(all?.get(id)?.params()));
+        let params = self.named(command).map(Prepared::params);
         let params = params.or((command.kind == Kind::Query).then_some(0))?;
         Parent::parse(command.attribute(Parent::ATTRIBUTE, params)?)
     }

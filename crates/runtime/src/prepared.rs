@@ -294,16 +294,6 @@ impl Registry {
         self.get(id).map(|prepared| &prepared.what)
     }
 
-    /// Whom the statement kills that the client knows as `id`, if that may be a session of the
-    /// proxy.
-    pub fn kill(&self, id: u32) -> Option<PreparedKill> {
-        // MariaDB's clients execute a statement that was sent to be prepared just before.
-        match self.awaiting.back().filter(|_| id == LAST_STATEMENT) {
-            Some(what) => what.kill,
-            None => self.get(id)?.what.kill,
-        }
-    }
-
     /// The parameter of this `KILL` has this type, also if the next execution does not say so.
     pub fn note_kill_by(&mut self, id: u32, now: u16) {
         let kill = self.get_mut(id).and_then(|one| one.what.kill.as_mut());
@@ -331,26 +321,13 @@ impl Registry {
         }
     }
 
-    /// Forgets a cursor of a statement and parts of its values.
-    pub fn leave_home(&mut self, id: u32, home: u32) {
-        self.note_parts(id, false);
-        self.keep_home(id, home, false);
-    }
-
-    /// Parts of a value are sent for the statement that the client knows as `id`, or its server
-    /// forgets them.
-    pub fn note_parts(&mut self, id: u32, has_parts: bool) {
+    /// Parts of a value are sent to this hostgroup for the statement that the client knows as `id`,
+    /// or they are forgotten there.
+    pub fn note_parts(&mut self, id: u32, hostgroup: u32, has_parts: bool) {
+        self.keep_home(id, hostgroup, has_parts);
         if let Some(prepared) = self.get_mut(id) {
             prepared.note_parts(has_parts);
         }
-    }
-
-    /// Whether a server that gives this `answer` to the text of the statement that the client knows
-    /// as `id` has prepared what the client may execute: it needs as many values, and returns rows
-    /// if it did. Of other columns it is told when it executes the statement, unless it keeps those
-    /// that it was told.
-    pub fn is_same(&self, id: u32, statement: reply::Prepared, answer: &[u8]) -> bool {
-        self.get(id).is_some_and(|prepared| prepared.is_same(statement, answer))
     }
 
     /// Forgets a statement. Returns its serial number: connections may have it still.
@@ -365,13 +342,6 @@ impl Registry {
     /// The statements that servers were preparing will not be answered.
     pub fn forget_awaited(&mut self) {
         self.awaiting.clear();
-    }
-
-    /// The statement that the client knows as `id` has come to a connection as well.
-    pub fn add_place(&self, id: u32, link: &mut LinkState, statement: reply::Prepared, came: Came) {
-        if let Some(prepared) = self.get(id) {
-            link.places.add(prepared.serial, statement, came);
-        }
     }
 }
 

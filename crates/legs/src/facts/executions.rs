@@ -50,14 +50,7 @@ pub fn note_prepared(leg: &mut Leg, command: Command<'_>) {
             all.close(id);
             link.state_mut().places.leave(serial);
         }
-        Kind::SendLongData => {
-            all.keep_home(id, hostgroup, true);
-            all.note_parts(id, true);
-        }
-        Kind::StmtReset => {
-            all.keep_home(id, hostgroup, false);
-            all.note_parts(id, false);
-        }
+        Kind::SendLongData | Kind::StmtReset => all.note_parts(id, hostgroup, kind == Kind::SendLongData),
         Kind::StmtBulkExecute => {
             let Some(prepared) = all.get_mut(id) else { return };
             if let Some(place) = link.state_mut().places.get_mut(serial) {

@@ -43,7 +43,7 @@ pub(crate) fn prepared_kill(worker: &Worker, state: &SessionState, command: Comm
     if !state.past.contains(Past::PREPARED_KILL) {
         return None;
     }
-    match state.prepared.as_ref()?.kill(command.statement()?)? {
+    match state.executed(command)?.kill? {
         PreparedKill::Session(kill) => Some(Own::Kill(kill)),
         PreparedKill::Own(kill) => Some(Own::Kill(own_kill(state, kill))),
         PreparedKill::ByParameter { .. } => {
@@ -55,8 +55,7 @@ pub(crate) fn prepared_kill(worker: &Worker, state: &SessionState, command: Comm
 /// The KILL that an execution stands for, and the type of its parameter; nothing if its value
 /// is no number. Where texts are judged it must not become another text.
 pub fn kill_by_parameter(worker: &Worker, state: &SessionState, command: Command<'_>) -> Option<(Kill, u16)> {
-    let all = state.prepared.as_ref()?;
-    let PreparedKill::ByParameter { kill, kind } = all.kill(command.statement()?)? else { return None };
+    let PreparedKill::ByParameter { kill, kind } = state.executed(command)?.kill? else { return None };
     let (id, kind) = command.params(1)?.first_whole_number(kind)?;
     (!is_watched(worker, state)).then_some((Kill { id, ..kill }, kind))
 }

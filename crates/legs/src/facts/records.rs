@@ -77,8 +77,7 @@ pub(crate) fn place(
             entry.worker.routing.borrow().routes().digests.as_ref()?;
             know_who(&entry.worker, state);
             let who = state.who.as_ref()?;
-            let id = command.statement()?;
-            let what = state.prepared.as_ref()?.executed(id)?;
+            let what = state.executed(command)?;
             if what.digest_text.is_empty() {
                 return None;
             }
@@ -103,8 +102,7 @@ pub fn place_of_hit(
         worker.followed.begin(&worker.shared.cache, entry.control.id(), &state.caller, digest, text);
     }
     let who = state.who.as_ref()?;
-    let prepared = || state.prepared.as_ref()?.get(command.statement()?);
-    let text = || match prepared().filter(|_| command.kind == Kind::StmtExecute) {
+    let text = || match state.named(command).filter(|_| command.kind == Kind::StmtExecute) {
         Some(prepared) => Arc::clone(&prepared.what.digest_text),
         None => digest_text(&entry.worker, digest, command.text(), decided),
     };

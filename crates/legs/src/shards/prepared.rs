@@ -9,7 +9,7 @@ use std::rc::Rc;
 use runtime::limits::{PARTS_BYTES_MAX, PREPARED_BYTES_MAX};
 use session::state::Settings;
 use wire::Capabilities;
-use wire::command::{Kind, LAST_STATEMENT, STATEMENT_ID, StmtExecute};
+use wire::command::{LAST_STATEMENT, STATEMENT_ID, StmtExecute};
 
 /// The first number. Servers, and the proxy for other statements, give smaller ones.
 const FIRST_ID: u32 = 1 << 31;
@@ -184,19 +184,6 @@ pub fn prepared(reply: &[u8]) -> Option<(u32, u16)> {
     let id = payload.get(1..5)?.try_into().ok().map(u32::from_le_bytes)?;
     let params = payload.get(7..9)?.try_into().ok().map(u16::from_le_bytes)?;
     (payload.first() == Some(&0)).then_some((id, params))
-}
-
-/// Whether a command names a prepared statement.
-pub const fn names_one(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::StmtExecute
-            | Kind::StmtBulkExecute
-            | Kind::StmtClose
-            | Kind::StmtReset
-            | Kind::SendLongData
-            | Kind::StmtFetch
-    )
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use command::Command;
 use route::StatementPlan;
+use runtime::prepared::{Prepared, Preparing};
 use runtime::routing::plan::may_begin_with_load;
-use session::change::Change;
 use session::link::LinkState;
 use session::state::typed::Typed;
 use wire::command::{ExecuteParams, Kind};
@@ -11,29 +11,36 @@ use wire::command::{ExecuteParams, Kind};
 use crate::state::{Past, SessionState};
 
 impl SessionState {
-    /// The text of the statement that a command names, as far as it is kept.
-    pub(crate) fn prepared_text(&self, command: Command<'_>) -> Option<&[u8]> {
-        self.prepared.as_ref()?.executed(command.statement()?)?.text.as_deref()
+    /// The prepared statement that the client knows as `id`.
+    pub fn statement(&self, id: u32) -> Option<&Prepared> {
+        self.prepared.as_ref()?.get(id)
+    }
+
+    /// The one that a command names.
+    pub fn named(&self, command: Command<'_>) -> Option<&Prepared> {
+        self.statement(command.statement()?)
+    }
+
+    /// What a command executes, which a server may still be preparing.
+    pub fn executed(&self, command: Command<'_>) -> Option<&Preparing> {
+        self.prepared.as_ref()?.executed(command.statement()?)
     }
 
     /// The text of a statement that a command has or names, without what rules make of it.
     pub fn text_of<'a>(&'a self, command: Command<'a>) -> &'a [u8] {
         match command.kind {
-            Kind::StmtExecute | Kind::StmtBulkExecute => self.prepared_text(command).unwrap_or_default(),
+            Kind::StmtExecute | Kind::StmtBulkExecute => {
+                self.executed(command).and_then(|what| what.text.as_deref()).unwrap_or_default()
+            }
             _ => command.text(),
         }
     }
 
     /// The value of a parameter of an execution, if it is a number.
     pub fn value_of(&self, command: Command<'_>, at: u16) -> Option<u64> {
-        let prepared = self.prepared.as_ref()?.get(command.statement()?)?;
+        let prepared = self.named(command)?;
         let last = prepared.types().map(|(types, _)| types);
         command.execution()?.whole_number((prepared.params(), last), at, command.caps)
-    }
-
-    /// What the prepared statement changes that the command is about.
-    pub fn prepared_change(&self, command: Command<'_>) -> Option<&Change> {
-        self.prepared.as_ref()?.executed(command.statement()?)?.change.as_ref()
     }
 
     /// The number that the client knows the statement of an execution by; 0 for other commands.
@@ -58,8 +65,7 @@ impl SessionState {
     /// Whether an execution comes without types that the server of this connection does not know,
     /// and values are not read any more as they were when the types were sent.
     pub fn lacks_types(&self, link: Option<&LinkState>, command: Command<'_>) -> bool {
-        let prepared = self.prepared.as_ref().zip(command.statement()).and_then(|(all, id)| all.get(id));
-        let Some(prepared) = prepared else { return false };
+        let Some(prepared) = self.named(command) else { return false };
         let is_stale = prepared.types().is_some_and(|(_, at)| !self.reads_as_at(at));
         let lacks = |params: ExecuteParams<'_>| {
             params.types_without_attributes(prepared.params(), command.caps).is_none()
@@ -69,8 +75,7 @@ impl SessionState {
 
     /// The values with which a command executes a statement.
     pub fn typed_by(&self, command: Command<'_>) -> Typed {
-        let prepared = self.prepared.as_ref().zip(command.statement()).and_then(|(all, id)| all.get(id));
-        let types = prepared.and_then(|prepared| {
+        let types = self.named(command).and_then(|prepared| {
             let params = command.params(prepared.params())?;
             Some(Typed::of(prepared.types_of(&params, command.caps)))
         });

@@ -59,7 +59,7 @@ pub(super) fn decide_along(entry: &BookEntry, leg: &Leg, command: Command<'_>) -
     // nothing of that.
     let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())
         || matches!(kind, Kind::InitDb | Kind::SetOption | Kind::ProcessInfo | Kind::ResetConnection)
-        || state.prepared_change(command).is_some();
+        || state.executed(command).is_some_and(|what| what.change.is_some());
     // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
     // does not replace it.
     let waits = changes || decided.asks_for_last() && state.last.ran.may_only_look();

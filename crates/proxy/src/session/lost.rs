@@ -186,8 +186,7 @@ fn rolls_back(io: &Io, state: &SessionState, kind: Kind) -> bool {
     let statement = match kind {
         Kind::Query => io.text_in_backlog(state).filter(is_executed).map(StatementKind::of),
         Kind::StmtExecute => {
-            let prepared =
-                state.prepared.as_ref().zip(statement_id(payload)).and_then(|(all, id)| all.get(id));
+            let prepared = statement_id(payload).and_then(|id| state.statement(id));
             prepared.and_then(|prepared| prepared.what.plan.statement())
         }
         _ => None,
@@ -252,7 +251,7 @@ pub(super) fn command_that_runs(
         Kind::StmtExecute => {
             let payload = running.execution();
             // Its values went before it.
-            let prepared = state.prepared.as_ref()?.get(statement_id(&payload)?);
+            let prepared = state.statement(statement_id(&payload)?);
             prepared.filter(|prepared| !prepared.ran_with_parts())?;
             payload
         }

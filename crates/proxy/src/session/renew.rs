@@ -43,10 +43,8 @@ impl Cx<'_> {
         let payload = command.as_deref().and_then(|command| command.get(HEADER_LEN..));
         // One that cannot be prepared here is the server's as it is: the next execution may work.
         let modes = self.leg.state.modes();
-        let can_be = |id: &u32| {
-            let prepared = self.leg.state.prepared.as_ref().and_then(|all| all.get(*id));
-            prepared.is_some_and(|prepared| prepared.is_preparable_in(modes))
-        };
+        let state = &self.leg.state;
+        let can_be = |id: &u32| state.statement(*id).is_some_and(|one| one.is_preparable_in(modes));
         let statement = payload
             .and_then(statement_id)
             .filter(|_| self.leg.flight.renewals <= RENEWALS_MAX)

@@ -328,6 +328,29 @@ fn c17_without_autocommit_parts_go_where_the_execution_begins_its_transaction() 
     });
 }
 
+/// The writer has the statement under the same number, but not the value that was sent.
+#[test]
+fn c17_an_execution_does_not_leave_parts_behind() {
+    play(async || {
+        let sql = b"SELECT a FROM t WHERE b = ?";
+        let Scene { mut client, mut writer, mut reader, .. } = in_transaction(sql, 0).await;
+        client.send_command(Kind::StmtExecute, &execute(7, 0)).await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut writer, 7).await;
+        writer.expect_command(Kind::StmtExecute, &execute(7, 0)).await;
+        writer.ok().await;
+        client.expect_ok().await;
+        writer.status -= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut writer, "COMMIT").await;
+        client.send_command(Kind::SendLongData, b"\x07\0\0\0\0\0x").await;
+        reader.expect_command(Kind::SendLongData, b"\x07\0\0\0\0\0x").await;
+        writer.status |= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut writer, "BEGIN").await;
+        client.send_command(Kind::StmtExecute, &execute(7, 0)).await;
+        client.expect_err(1615).await;
+    });
+}
+
 #[test]
 fn a_reset_of_a_statement_tells_of_the_transaction() {
     play(async || {

@@ -68,9 +68,10 @@ fn c16_types_reach_a_server_that_does_not_know_them() {
     all.enter(1, what("a"), (0, &mut link), statement(1, 1), None);
     assert_eq!(lacks(&mut all, &mut link, Some(b"\x03\x00")), None);
     assert_eq!(lacks(&mut all, &mut link, None), None, "it knows them");
-    assert!(all.is_same(1, statement(9, 1), b"") && !all.is_same(1, statement(9, 2), b""));
-    all.add_place(1, &mut other, statement(9, 1), Came::Prepared);
-    assert_eq!(all.get(1).unwrap().id_at(Some(&other)), Some(9));
+    let one = all.get(1).unwrap();
+    assert!(one.is_same(statement(9, 1), b"") && !one.is_same(statement(9, 2), b""));
+    other.places.add(one.serial, statement(9, 1), Came::Prepared);
+    assert_eq!(one.id_at(Some(&other)), Some(9));
     assert_eq!(lacks(&mut all, &mut other, None).unwrap(), b"\x03\x00");
     assert_eq!(lacks(&mut all, &mut other, None), None);
     assert_eq!(lacks(&mut all, &mut other, Some(b"\x08\x00")), None);
@@ -111,9 +112,12 @@ proptest::proptest! {
                     // Connections may have it still.
                     all.close(id);
                 }
-                2 if all.get(id).is_some_and(|one| one.id_at(Some(link)).is_none()) => {
-                    all.add_place(id, link, statement(*next, 0), Came::Prepared);
-                    *next += 1;
+                2 => {
+                    let missing = all.get(id).filter(|one| one.id_at(Some(link)).is_none());
+                    if let Some(one) = missing {
+                        link.places.add(one.serial, statement(*next, 0), Came::Prepared);
+                        *next += 1;
+                    }
                 }
                 3 => {
                     all.get(id).and_then(|one| link.places.leave(one.serial));

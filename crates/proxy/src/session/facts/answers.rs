@@ -210,7 +210,7 @@ pub(crate) fn with_text(
         return Ok(key.number(0).part(plain(rewritten.unwrap_or_else(|| command.text()))));
     }
     let execution = command.execution().ok_or(Refusal::NotRead)?;
-    let prepared = state.prepared.as_ref().and_then(|all| all.get(execution.statement_id));
+    let prepared = state.named(command);
     let prepared = prepared.filter(|one| !one.is_at_home() && !one.has_parts() && !command.opens_cursor());
     let prepared = prepared.ok_or(Refusal::Cursor)?;
     let text = prepared.what.text.as_deref().ok_or(Refusal::NotRead)?;

@@ -29,8 +29,7 @@ pub(crate) fn decide_prepared(
     command: Command<'_>,
 ) -> Decided {
     let kind = command.kind;
-    let prepared = state.prepared.as_ref().zip(command.statement()).and_then(|(all, id)| all.get(id));
-    let Some(prepared) = prepared else { return decide_unknown(entry, state, links, command) };
+    let Some(prepared) = state.named(command) else { return decide_unknown(entry, state, links, command) };
     let session = links.session(state);
     let stays = prepared.is_at_home() || command.opens_cursor();
     // It begins no transaction where it is.
@@ -132,10 +131,9 @@ pub(crate) fn decide_unknown(
         decided.refuse(ClientError::UnknownStatement { id });
         return decided;
     }
-    let awaited = known.and_then(|(all, id)| all.executed(id));
     // To MySQL it is a number like others.
     let means_last = is_last && kind.answer() != Answer::None;
-    if let Some(what) = awaited {
+    if let Some(what) = state.executed(command) {
         return execute_as(entry, state, links, kind, what, decided);
     }
     if means_last && entry.worker.shared.upstream.servers.may_be_mariadb() {

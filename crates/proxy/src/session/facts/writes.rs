@@ -48,7 +48,7 @@ pub(crate) fn written(
     let text = if command.kind == Kind::Query {
         command.text()
     } else {
-        let what = state.prepared.as_ref()?.executed(command.statement()?)?;
+        let what = state.executed(command)?;
         // A server executes it in the schema in which it was prepared.
         what.text.as_deref().filter(|_| what.modes == state.modes())?
     };

@@ -10,7 +10,6 @@ use legs::links::Links;
 use legs::phase::Phase;
 use legs::reply::{answer_here, refuse_here};
 use legs::shards::command::Command;
-use legs::shards::prepared::names_one;
 use legs::shards::role::{Place, Role, Transaction};
 use legs::state::{Past, SessionState};
 use wire::command::Kind;
@@ -76,7 +75,7 @@ pub(crate) async fn at_shards(
             let payload = io.whole_front().map(<[u8]>::to_vec).unwrap_or_default();
             list_fields(entry, leg, &payload).await
         }
-        kind if names_one(kind) => statement_at_shards(entry, io, leg, kind).await,
+        kind if kind.names_statement() => statement_at_shards(entry, io, leg, kind).await,
         Kind::ResetConnection | Kind::ChangeUser | Kind::Quit => {
             leave_shards(entry, &leg.state, &mut leg.links).await?;
             Ok(Done::Home)

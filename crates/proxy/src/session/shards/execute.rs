@@ -71,8 +71,7 @@ pub(super) async fn statement_at_shards(
 
 /// An execution of a statement that is none of the shards' is in the backlog.
 async fn execute_at_home(entry: &BookEntry, io: &mut Io, leg: &mut Leg, kind: Kind) -> Result<Done, Halt> {
-    let statements = leg.state.prepared.as_ref();
-    let known = statements.zip(statement_id(io.front())).and_then(|(all, id)| all.get(id));
+    let known = statement_id(io.front()).and_then(|id| leg.state.statement(id));
     let known = known.map(|prepared| (prepared.what.plan, prepared.what.text.clone()));
     // The statement may ask for it.
     learn_last_id(entry, leg).await?;
