@@ -250,60 +250,36 @@ impl Kept {
     /// A session waits for a server of this hostgroup: ends an idle connection, if the session gets
     /// its place then. Returns whether there was one.
     pub fn make_room(&self, worker: &Rc<Worker>, hostgroup: u32) -> bool {
-        let mut shelf = self.shelf.borrow_mut();
-        if shelf.is_empty() {
-            return false;
-        }
-        let helps =
-            |entry: &Entry| entry.backend.server().hostgroup() == hostgroup && entry.backend.is_in_the_way();
-        let ticket = shelf
-            .iter()
-            .find(|(_, entry)| helps(entry) && entry.left.is_free())
-            .or_else(|| shelf.iter().find(|(_, entry)| helps(entry)))
-            .map(|(ticket, _)| ticket);
-        let entry = ticket.and_then(|ticket| shelf.take(ticket));
-        drop(shelf);
-        let Some(entry) = entry else { return false };
-        entry.end(worker);
-        true
+        self.end_one(worker, |entry| {
+            entry.backend.server().hostgroup() == hostgroup && entry.backend.is_in_the_way()
+        })
     }
 
     /// A session waits for a connection of this quota, of which its user has all: ends an idle one
     /// to make room.
     pub fn make_room_among(&self, worker: &Rc<Worker>, quota: &Arc<Quota>) {
-        if quota.waiting() == 0 {
-            return;
-        }
-        let mut shelf = self.shelf.borrow_mut();
-        let mut of_them = shelf.iter().filter(|(_, entry)| entry.backend.connection().is_one_of(quota));
-        let ticket = of_them.next().map(|(ticket, _)| ticket);
-        drop(of_them);
-        let entry = ticket.and_then(|ticket| shelf.take(ticket));
-        drop(shelf);
-        match entry {
-            Some(entry) => entry.end(worker),
-            None => worker.copies.make_room_among(quota),
+        let is_one = |entry: &Entry| entry.backend.connection().is_one_of(quota);
+        if quota.waiting() > 0 && !self.end_one(worker, is_one) {
+            worker.copies.make_room_among(quota);
         }
     }
 
     /// The configuration has changed: ends those that servers may not have any more. Other workers
     /// do the same with theirs.
     pub(crate) fn end_surplus(&self, worker: &Rc<Worker>) {
-        let mut surplus: Vec<_> = {
-            let shelf = self.shelf.borrow();
-            let of_them = shelf.iter().filter(|(_, entry)| entry.is_surplus(worker));
-            of_them.map(|(ticket, entry)| (!entry.left.is_free(), ticket)).collect()
-        };
-        surplus.sort_by_key(|(asks, _)| *asks);
-        for (_, ticket) in surplus {
-            let mut shelf = self.shelf.borrow_mut();
-            let is_still = shelf.get(ticket).is_some_and(|entry| entry.is_surplus(worker));
-            let entry = is_still.then(|| shelf.take(ticket)).flatten();
-            drop(shelf);
-            if let Some(entry) = entry {
-                entry.end(worker);
-            }
-        }
+        while self.end_one(worker, |entry| entry.is_surplus(worker)) {}
+    }
+
+    /// Ends one of these connections, mostly one whose server is not to be asked anything more.
+    /// Returns whether there was one.
+    fn end_one(&self, worker: &Rc<Worker>, is_one: impl Fn(&Entry) -> bool) -> bool {
+        let mut shelf = self.shelf.borrow_mut();
+        let of_them = || shelf.iter().filter(|(_, entry)| is_one(entry));
+        let found = of_them().find(|(_, entry)| entry.left.is_free()).or_else(|| of_them().next());
+        let ticket = found.map(|(ticket, _)| ticket);
+        let entry = ticket.and_then(|ticket| shelf.take(ticket));
+        drop(shelf);
+        entry.map(|entry| entry.end(worker)).is_some()
     }
 
     /// All that are there at the moment.
