@@ -8,8 +8,10 @@ use std::rc::Rc;
 
 use runtime::limits::{PARTS_BYTES_MAX, PREPARED_BYTES_MAX};
 use session::state::Settings;
-use wire::Capabilities;
-use wire::command::{LAST_STATEMENT, STATEMENT_ID, StmtExecute};
+use wire::codec::Reader;
+use wire::command::{LAST_STATEMENT, STATEMENT_ID, StmtExecute, statement_id};
+use wire::packet::PrepareOk;
+use wire::{Capabilities, Codec as _};
 
 /// The first number. Servers, and the proxy for other statements, give smaller ones.
 const FIRST_ID: u32 = 1 << 31;
@@ -99,7 +101,7 @@ impl Statements {
 
     /// The number of the statement that a command names, if it is one of these.
     pub fn named(&self, payload: &[u8]) -> Option<u32> {
-        let id = u32::from_le_bytes(payload.get(STATEMENT_ID)?.try_into().ok()?);
+        let id = statement_id(payload)?;
         let last = || FIRST_ID | (self.made.wrapping_sub(1) & (FIRST_ID - 1));
         let id = if id == LAST_STATEMENT && self.is_last { last() } else { id };
         self.by_id.contains_key(&id).then_some(id)
@@ -126,14 +128,19 @@ impl Statements {
 }
 
 impl Statement {
-    /// Keeps a part of a value, if the parts are not too long together.
-    pub fn add_part(&mut self, payload: &[u8]) {
+    /// Keeps a part of a value, if that is there, and the parts are not too long together.
+    pub fn add_part(&mut self, payload: Option<&[u8]>) {
         let bytes: usize = self.parts.iter().map(Vec::len).sum();
-        if bytes + payload.len() <= PARTS_BYTES_MAX {
-            self.parts.push(payload.to_vec());
-        } else {
-            self.is_cut = true;
+        match payload.filter(|payload| bytes + payload.len() <= PARTS_BYTES_MAX) {
+            Some(payload) => self.parts.push(payload.to_vec()),
+            None => self.is_cut = true,
         }
+    }
+
+    /// The next execution has parts of its own.
+    pub fn forget_parts(&mut self) {
+        self.parts.clear();
+        self.is_cut = false;
     }
 
     /// The number of the statement with this text at an inner session, if it is prepared there.
@@ -180,10 +187,9 @@ pub fn renumber(payload: &mut [u8], id: u32) {
 
 /// The number and the counts of columns and parameters in the reply to a `COM_STMT_PREPARE`.
 pub fn prepared(reply: &[u8]) -> Option<(u32, u16)> {
-    let payload = wire::frame::front(reply);
-    let id = payload.get(1..5)?.try_into().ok().map(u32::from_le_bytes)?;
-    let params = payload.get(7..9)?.try_into().ok().map(u16::from_le_bytes)?;
-    (payload.first() == Some(&0)).then_some((id, params))
+    let mut reader = Reader::new(wire::frame::front(reply));
+    let ok = PrepareOk::read(&mut reader, Capabilities::PROTOCOL_41).ok()?;
+    Some((ok.statement_id, ok.params))
 }
 
 #[cfg(test)]

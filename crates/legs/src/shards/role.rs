@@ -18,7 +18,7 @@ use crate::leg::Leg;
 use crate::links::Links;
 use crate::phase::Phase;
 use crate::shards::command::Command;
-use crate::shards::prepared::Statements;
+use crate::shards::prepared::{Statement, Statements};
 use crate::shards::savepoints::Savepoints;
 use crate::shards::warnings::{Question, Warnings};
 use crate::state::SessionState;
@@ -204,10 +204,15 @@ impl Links {
         shards.last = if is_one { Place::Shard(first) } else { Place::Home };
     }
 
+    /// The statement over sharded tables that the client knows as `id`.
+    pub fn statement_at_shards(&mut self, id: u32) -> Option<&mut Statement> {
+        self.away.role.shards().statements.get(id)
+    }
+
     /// An execution may open a cursor at this shard.
     pub fn note_cursor(&mut self, command: &Command, branch: &Branch, inner: u64) {
         let Some((id, _)) = command.execution else { return };
-        let Some(statement) = self.away.role.shards().statements.get(id) else { return };
+        let Some(statement) = self.statement_at_shards(id) else { return };
         let known_as = statement.site(inner, branch.text.as_deref());
         statement.cursor = known_as.filter(|_| command.opens_cursor()).map(|id| (inner, id));
     }

@@ -46,24 +46,16 @@ pub(super) async fn statement_at_shards(
         return Err(ClientError::not_sharded("a bulk execution", reason).into());
     }
     complete_front(entry, io, leg).await?;
-    let Some(payload) = io.whole_front().map(<[u8]>::to_vec) else {
-        if kind != Kind::SendLongData {
-            return Err(too_long().into());
-        }
-        // There is no reply to it: the execution is refused.
-        if let Some(statement) = leg.links.away.role.shards().statements.get(id) {
-            statement.is_cut = true;
+    if kind == Kind::SendLongData {
+        // There is no reply to it: where it is too long, the execution is refused.
+        if let Some(statement) = leg.links.statement_at_shards(id) {
+            statement.add_part(io.whole_front());
         }
         return Ok(Done::Skipped);
-    };
+    }
+    let payload = io.whole_front().map(<[u8]>::to_vec).ok_or_else(too_long)?;
     match kind {
         Kind::StmtExecute => execute_at_shards(entry, io, leg, id, &payload).await,
-        Kind::SendLongData => {
-            if let Some(statement) = leg.links.away.role.shards().statements.get(id) {
-                statement.add_part(&payload);
-            }
-            Ok(Done::Skipped)
-        }
         Kind::StmtReset | Kind::StmtFetch => pass_to_cursor(entry, io, leg, kind, id, payload).await,
         _ => close_at_shards(entry, io, leg, id).await,
     }
@@ -101,10 +93,9 @@ async fn execute_at_shards(
     payload: &[u8],
 ) -> Result<Done, Halt> {
     let phase = execute_with_parts(entry, io, leg, id, payload).await;
-    // However it ends, the next execution has parts of its own.
-    if let Some(statement) = leg.links.away.role.shards().statements.get(id) {
-        statement.parts.clear();
-        statement.is_cut = false;
+    // However it ends.
+    if let Some(statement) = leg.links.statement_at_shards(id) {
+        statement.forget_parts();
     }
     phase
 }
@@ -117,16 +108,15 @@ async fn execute_with_parts(
     payload: &[u8],
 ) -> Result<Done, Halt> {
     let caps = leg.state.identity.capabilities;
-    let execution = leg.links.away.role.shards().statements.get(id).and_then(|statement| {
+    let execution = leg.links.statement_at_shards(id).and_then(|statement| {
         let execute = StmtExecute::decode(payload, caps).ok()?;
         statement.note_types(&execute, caps);
         let payload = with_types(&execute, statement, caps)?;
         let values = values(&StmtExecute::decode(&payload, caps).ok()?, statement, caps)?;
-        Some((payload, statement.text.to_vec(), values, statement.context.clone()))
+        Some((payload, statement.text.to_vec(), values, statement.context.clone(), statement.is_cut))
     });
-    let (payload, text, values, context) = execution.ok_or(ClientError::NoTypes { id })?;
-    let cut = leg.links.away.role.shards().statements.get(id);
-    if cut.is_some_and(|statement| statement.is_cut) {
+    let (payload, text, values, context, is_cut) = execution.ok_or(ClientError::NoTypes { id })?;
+    if is_cut {
         return Err(ClientError::not_sharded("values sent in parts", "they are longer than 1 MiB").into());
     }
     let what = entry.worker.routing.borrow_mut().look(&text, leg.state.reading());
@@ -172,11 +162,8 @@ async fn pass_to_cursor(
     id: u32,
     mut payload: Vec<u8>,
 ) -> Result<Done, Halt> {
-    let Some(statement) = leg.links.away.role.shards().statements.get(id) else {
-        return Ok(Done::Home);
-    };
-    statement.parts.clear();
-    statement.is_cut = false;
+    let Some(statement) = leg.links.statement_at_shards(id) else { return Ok(Done::Home) };
+    statement.forget_parts();
     let cursor = statement.cursor;
     let open = cursor.and_then(|(serial, known_as)| Some((take_inner_of(leg, serial)?, known_as)));
     let Some((mut inner, known_as)) = open else {
@@ -187,7 +174,7 @@ async fn pass_to_cursor(
         return Ok(Done::Told(ok_packet(&leg.state)));
     };
     if kind == Kind::StmtReset
-        && let Some(statement) = leg.links.away.role.shards().statements.get(id)
+        && let Some(statement) = leg.links.statement_at_shards(id)
     {
         statement.cursor = None;
     }

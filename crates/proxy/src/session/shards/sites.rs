@@ -3,7 +3,7 @@
 
 use legs::leg::Leg;
 use legs::shards::command::Command;
-use legs::shards::prepared::{Site, Statement, prepared, renumber};
+use legs::shards::prepared::{Site, prepared, renumber};
 use legs::shards::role::Inner;
 use planner::plan::Branch;
 use runtime::worker::Worker;
@@ -20,7 +20,7 @@ use crate::session::shards::inner::{ask_packet, take_inner_of};
 /// Closes what was prepared for these branches of one execution: later ones have other texts.
 pub(super) async fn close_sites(leg: &mut Leg, command: &Command, branches: &[Branch]) -> Result<(), Ending> {
     let Some((id, _)) = command.execution else { return Ok(()) };
-    let Some(statement) = leg.links.away.role.shards().statements.get(id) else { return Ok(()) };
+    let Some(statement) = leg.links.statement_at_shards(id) else { return Ok(()) };
     let is_of_branch = |site: &mut Site| branches.iter().any(|branch| branch.text == site.text);
     let closed: Vec<Site> = statement.sites.extract_if(.., is_of_branch).collect();
     for site in closed {
@@ -49,22 +49,19 @@ pub(super) async fn packets_for(
     let Some((id, _)) = command.execution else { return Ok(command.with_text(text)) };
     let caps = leg.state.identity.capabilities;
     let modes = inner.leg.state.modes();
-    let known = |statement: &mut Statement| statement.take_stale(inner.serial, modes);
-    let stale = leg.links.away.role.shards().statements.get(id).map(known);
-    for site in stale.into_iter().flatten() {
+    let Some(statement) = leg.links.statement_at_shards(id) else { return Ok(Ok(Vec::new())) };
+    let (stale, known_as) = (statement.take_stale(inner.serial, modes), statement.site(inner.serial, text));
+    for site in stale {
         ask_packet(inner, closing(site.id)).await?;
     }
-    let known = |statement: &mut Statement| statement.site(inner.serial, text);
-    let known_as = if let Some(known_as) = leg.links.away.role.shards().statements.get(id).and_then(known) {
+    let known_as = if let Some(known_as) = known_as {
         known_as
     } else {
         let reply = prepare(inner, text.unwrap_or(&command.text)).await?;
         Halt::of_reply(&as_prepared(worker, &leg.state, &reply, inner.hostgroup, 0))?;
         prepared(&reply).unwrap_or_default().0
     };
-    let Some(statement) = leg.links.away.role.shards().statements.get(id) else {
-        return Ok(Vec::new());
-    };
+    let Some(statement) = leg.links.statement_at_shards(id) else { return Ok(Vec::new()) };
     if statement.site(inner.serial, text).is_none() {
         let text = branch.text.clone();
         statement.sites.push(Site { inner: inner.serial, text, id: known_as, modes });
