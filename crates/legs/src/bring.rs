@@ -11,9 +11,7 @@ use session::error::ClientError;
 use session::places::Came;
 use sql::shape::Effects;
 use upstream::Full;
-use wire::Capabilities;
 use wire::command::{Kind, opens_cursor, statement_id};
-use wire::frame::front;
 use wire::reply::Answer;
 
 use crate::close::{close_at, close_here};
@@ -135,7 +133,10 @@ impl Leg {
             NotPrepared::Refused(_) if kind == Kind::SendLongData => {
                 Stop::Dropped { is_to_forget: !self.links.has_warnings() }
             }
-            NotPrepared::Refused(_) if kind == Kind::StmtFetch => refuse_fetch(self, id),
+            // It has no cursor there.
+            NotPrepared::Refused(_) if kind == Kind::StmtFetch => {
+                Stop::kept(ClientError::NoCursor { id, is_mariadb: self.links.is_mariadb() })
+            }
             NotPrepared::Refused(refusal) if kind.answer() != Answer::None => {
                 self.state.note_error(self.links.state_mut());
                 Stop::Told(refusal)
@@ -162,17 +163,6 @@ impl Leg {
             Err(why) => Box::pin(self.go_without(entry, kind, id, why, decided)).await,
         }
     }
-}
-
-/// Answers a `COM_STMT_FETCH` of a statement that the backend in use does not have, and cannot
-/// prepare now: it has no cursor there.
-fn refuse_fetch(leg: &mut Leg, id: u32) -> Stop {
-    let is_mariadb = leg.links.is_mariadb();
-    let error = ClientError::NoCursor { id, is_mariadb }.to_packet(1, Capabilities::PROTOCOL_41);
-    leg.state.note_error(leg.links.state_mut());
-    leg.state.note_failed(Some(&error));
-    leg.links.release_error(&mut leg.state);
-    Stop::Told(front(&error).to_vec())
 }
 
 /// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is
