@@ -138,8 +138,8 @@ impl Stage {
 
     /// Checks of the servers of Aurora clusters, and changes of their writers.
     pub fn aurora(&self) -> (Vec<AuroraCheckStats>, Vec<AuroraFailover>) {
-        let records = &self.shared.watching.records;
-        (records.aurora_checks(), records.aurora_failovers())
+        let aurora = net::lock(&self.shared.watching.records.aurora);
+        (aurora.checks(), aurora.failovers())
     }
 
     /// What came of checks.

@@ -193,7 +193,7 @@ impl Shared {
         let before = self.snapshot();
         let (servers, old) = (&snapshot.upstream, &before.upstream);
         let same = servers.has_servers_of(old);
-        if !same || !servers.chooses_like(old) || !servers.places_like(old) {
+        if !same || !servers.places_like(old) {
             self.watching.place(&self.upstream.pool, servers);
         }
         let new = if same {

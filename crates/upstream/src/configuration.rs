@@ -115,13 +115,10 @@ impl Configuration {
         self.config.servers == other.config.servers
     }
 
-    /// Whether servers are found in the same hostgroups with both.
+    /// Whether servers are found in the same hostgroups with both, and chosen alike.
     pub fn places_like(&self, other: &Self) -> bool {
-        self.config.has_topologies_of(&other.config) && self.config.monitor == other.config.monitor
-    }
-
-    /// Whether the servers of both are chosen alike.
-    pub fn chooses_like(&self, other: &Self) -> bool {
-        self.policies == other.policies
+        self.config.has_topologies_of(&other.config)
+            && self.config.monitor == other.config.monitor
+            && self.policies == other.policies
     }
 }

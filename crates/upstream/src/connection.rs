@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use config::Endpoint;
 use net::relay::Parked;
@@ -44,7 +43,7 @@ pub struct Connection {
     /// The version of the worker's configuration that it was opened under; 0 if that was not set.
     pub version: u64,
     /// How often its server had changed what it takes over new connections when it was opened.
-    packet_limit: u32,
+    pub(crate) packet_limit: u32,
     /// Counts of its server; `None` for the proxy's own connections, which are not counted.
     tally: Option<Rc<ServerTally>>,
     /// Whether it counts among those that run something. A server runs the statements of one
@@ -206,12 +205,6 @@ impl Connection {
         self.known.login_state.get_or_insert_default()
     }
 
-    /// Whether its server takes the packets over it that it takes over new connections, as far as
-    /// is known.
-    pub(crate) fn takes_packets_of(&self, target: &Target) -> bool {
-        self.packet_limit == target.packet_limit()
-    }
-
     /// Its socket. What is read there directly passes by what was read ahead.
     pub const fn sock(&self) -> &Sock {
         &self.sock
@@ -249,11 +242,6 @@ impl Connection {
                 self.thread = self.thread_id.map(|id| worker.shared.threads.enter(endpoint, id, session));
             }
         }
-    }
-
-    /// Time since it was opened.
-    pub(crate) fn age(&self) -> Duration {
-        self.opened.elapsed()
     }
 
     /// The number of the time for which one session has it: no other connection of the worker has

@@ -46,7 +46,7 @@ impl Entry {
         let server = self.backend.server();
         let link = self.backend.connection();
         link.version == worker.version()
-            && link.takes_packets_of(server.endpoint())
+            && link.packet_limit == server.endpoint().packet_limit()
             && !server.is_off()
             && !server.is_late()
     }

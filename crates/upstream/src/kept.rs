@@ -387,5 +387,5 @@ async fn drain(worker: Rc<Worker>, mut entry: Box<Entry>) {
 
 fn is_too_old(worker: &Worker, backend: &Backend) -> bool {
     let (limit, link) = (worker.settings().variables.connection_max_age, backend.connection());
-    lifetime(limit, link.draw()).is_some_and(|lifetime| link.age() >= lifetime)
+    lifetime(limit, link.draw()).is_some_and(|lifetime| link.opened().elapsed() >= lifetime)
 }

@@ -143,11 +143,6 @@ impl Servers {
         }
     }
 
-    /// That login does not work any more: the next one counts.
-    fn forget_login(&self, endpoint: &Endpoint) {
-        self.state_mut().logins.remove(endpoint);
-    }
-
     /// Who has logged in to a server.
     fn login(&self, endpoint: &Endpoint) -> Option<Login> {
         self.state().logins.get(endpoint).cloned()

@@ -47,6 +47,6 @@ pub(crate) fn log(worker: &Worker, backend: &Backend, complaint: Complaint) {
     let Some(hidden) = worker.unhealthy.admit(Instant::now()) else { return };
     let (server, link) = (backend.server(), backend.connection());
     let (hostgroup, thread) = (server.hostgroup(), link.thread_id().unwrap_or_default());
-    let (age_s, why) = (link.age().as_secs(), complaint.text());
+    let (age_s, why) = (link.opened().elapsed().as_secs(), complaint.text());
     tracing::warn!(hostgroup, server = %server.endpoint(), thread, age_s, why, hidden, "an idle connection is dropped");
 }

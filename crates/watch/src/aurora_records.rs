@@ -12,7 +12,7 @@ use crate::probe::Outcome;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(crate) struct AuroraRecords {
+pub struct AuroraRecords {
     /// By the writer hostgroup of the cluster, and the server that was asked. There are as many as
     /// there are servers.
     checks: BTreeMap<(u32, Endpoint), Checks>,
@@ -54,7 +54,7 @@ impl AuroraRecords {
     }
 
     /// Checks by cluster and server.
-    pub(crate) fn checks(&self) -> Vec<AuroraCheckStats> {
+    pub fn checks(&self) -> Vec<AuroraCheckStats> {
         let row = |((writer_hostgroup, server), checks): (&(u32, Endpoint), &Checks)| {
             let (host, port) = address(server);
             AuroraCheckStats {
@@ -71,7 +71,7 @@ impl AuroraRecords {
     }
 
     /// Changes of writers, the oldest first.
-    pub(crate) fn failovers(&self) -> Vec<AuroraFailover> {
+    pub fn failovers(&self) -> Vec<AuroraFailover> {
         self.failovers.iter().cloned().collect()
     }
 }

@@ -49,6 +49,7 @@ mod watching;
 
 use std::future::ready;
 use std::io;
+use std::mem::take;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -61,6 +62,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
+use net::lock;
 use net::random::Dice;
 use upstream::descriptors::Purpose;
 use upstream::{Configuration, Dialer, Holders, Shared, Worker};
@@ -110,7 +112,7 @@ impl Holders for NoSessions {
 /// Watches servers until [`Watching::stop`] says that it is enough.
 pub async fn run(worker: Rc<Worker>, watching: Arc<Watching>, cache: Arc<Cache>) {
     let shared = Arc::clone(&worker.shared);
-    let mut news = watching.subscribe();
+    let mut news = watching.news.subscribe();
     // Whether or not servers are checked. It ends by itself.
     tokio::task::spawn_local(readers::follow(Rc::clone(&worker), Arc::clone(&watching)));
     tokio::task::spawn_local(sources::follow(Rc::clone(&worker), Arc::clone(&watching), cache));
@@ -148,7 +150,7 @@ impl Watch {
         let (sender, outcomes) = mpsc::unbounded_channel();
         worker.use_settings(Arc::clone(configuration));
         // All servers are asked now. A doubt that stayed would keep later ones from being told.
-        watching.take_doubts();
+        lock(&watching.doubts).clear();
         let monitor = Monitor::new(plan::plan(configuration.config()), worker.shared.uptime());
         watching.begin(&worker.shared, &monitor);
         Self {
@@ -226,7 +228,7 @@ impl Watch {
     fn forget_others(&self) {
         let is_made = |server: &Endpoint, check| self.monitor.makes(server, check);
         self.prober.keep(|server| Check::ALL.into_iter().any(|check| is_made(server, check)));
-        self.watching.records.keep_complaints(is_made);
+        lock(&self.watching.records.complaints).keep(is_made);
     }
 
     fn learn(&mut self, order: &Order<Endpoint>, outcome: &Outcome) -> Vec<Event<Endpoint>> {
@@ -235,7 +237,7 @@ impl Watch {
         self.watching.records.note(*check, server, outcome, shared.configuration().monitor().history);
         if *check == Check::Aurora {
             for writer_hostgroup in self.monitor.clusters_asked(server, *check) {
-                self.watching.records.aurora().note(writer_hostgroup, server, outcome);
+                lock(&self.watching.records.aurora).note(writer_hostgroup, server, outcome);
             }
         }
         if check.is_of_family() && self.monitor.is_candidate(server) {
@@ -271,13 +273,15 @@ impl Watch {
         if !configuration.monitor().enabled {
             return false;
         }
-        for server in self.watching.take_doubts() {
+        let doubts = take(&mut *lock(&self.watching.doubts));
+        for server in doubts {
             self.monitor.doubt(&server, shared.uptime());
         }
-        for server in self.watching.take_suspects() {
+        let suspects = take(&mut *lock(&self.watching.suspects));
+        for server in suspects {
             self.monitor.suspect(&server, shared.uptime());
         }
-        if !self.prober.is_for(&configuration) {
+        if !Arc::ptr_eq(&self.prober.configuration, &configuration) {
             self.worker.use_settings(Arc::clone(&configuration));
             self.monitor.configure(plan::plan(configuration.config()), shared.uptime());
             // What checks that run find out with the old one goes to the new one all the same.

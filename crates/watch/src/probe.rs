@@ -84,7 +84,7 @@ impl Failure {
 /// Makes checks as one configuration wants them.
 #[derive(Debug)]
 pub(crate) struct Prober {
-    configuration: Arc<Configuration>,
+    pub(crate) configuration: Arc<Configuration>,
     login: Login,
     targets: HashMap<Endpoint, Target>,
     read_only: HashMap<Endpoint, String>,
@@ -148,11 +148,6 @@ impl Prober {
             idle: RefCell::new(before.map(|before| before.idle.take()).unwrap_or_default()),
             dialects: RefCell::default(),
         }
-    }
-
-    /// Whether it makes the checks of this configuration.
-    pub(crate) fn is_for(&self, configuration: &Arc<Configuration>) -> bool {
-        Arc::ptr_eq(&self.configuration, configuration)
     }
 
     /// Ends connections to servers that are not watched any more, and forgets what they understand:

@@ -52,7 +52,7 @@ impl Drop for Listening {
 /// Listens to the readers that the configuration names, until there is nothing to be watched any
 /// more.
 pub(crate) async fn follow(worker: Rc<Worker>, watching: Arc<Watching>) {
-    let mut news = watching.subscribe();
+    let mut news = watching.news.subscribe();
     let mut listening: HashMap<Reader, Listening> = HashMap::new();
     loop {
         if news.borrow_and_update().is_over {

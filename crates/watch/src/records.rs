@@ -1,8 +1,8 @@
 //! What the monitor has found, for the admin port: as much of it as there is room for.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use config::Endpoint;
@@ -10,7 +10,7 @@ use monitor::Check;
 use net::clock::unix_us;
 use net::lock;
 use observe::counts::report::address;
-use observe::rows::{AuroraCheckStats, AuroraFailover, CheckStats, Detail, ServerEvent};
+use observe::rows::{CheckStats, Detail, ServerEvent};
 
 use crate::aurora_records::AuroraRecords;
 use crate::cluster::details;
@@ -23,8 +23,9 @@ use crate::probe::Outcome;
 pub struct Records {
     checks: [Checked; Check::ALL.len()],
     events: Mutex<Events>,
-    aurora: Mutex<AuroraRecords>,
-    complaints: Mutex<Complaints>,
+    /// What is kept of Aurora clusters.
+    pub aurora: Mutex<AuroraRecords>,
+    pub(crate) complaints: Mutex<Complaints>,
 }
 
 /// Changes of servers: the newest ones, and how many of each kind there were.
@@ -124,11 +125,6 @@ impl Records {
         }
     }
 
-    /// Forgets complaints of checks that are not made any more.
-    pub(crate) fn keep_complaints(&self, is_made: impl Fn(&Endpoint, Check) -> bool) {
-        lock(&self.complaints).keep(is_made);
-    }
-
     /// Keeps an event.
     pub(crate) fn note_event(&self, hostgroup: u32, server: &Endpoint, event: &'static str, cause: String) {
         let (host, port) = address(server);
@@ -138,21 +134,6 @@ impl Records {
             events.kept.pop_front();
         }
         events.kept.push_back(ServerEvent { time_us: unix_us(), hostgroup, host, port, event, cause });
-    }
-
-    /// What is kept of Aurora clusters.
-    pub(crate) fn aurora(&self) -> MutexGuard<'_, AuroraRecords> {
-        lock(&self.aurora)
-    }
-
-    /// Checks of the servers of Aurora clusters.
-    pub fn aurora_checks(&self) -> Vec<AuroraCheckStats> {
-        lock(&self.aurora).checks()
-    }
-
-    /// Changes of their writers, the oldest first.
-    pub fn aurora_failovers(&self) -> Vec<AuroraFailover> {
-        lock(&self.aurora).failovers()
     }
 
     /// Results of checks of this kind, the oldest first.

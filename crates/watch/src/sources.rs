@@ -65,7 +65,7 @@ impl Drop for Followed {
 
 /// Follows what queries need, until there is nothing to be watched any more.
 pub(crate) async fn follow(worker: Rc<Worker>, watching: Arc<Watching>, cache: Arc<Cache>) {
-    let news = watching.subscribe();
+    let news = watching.news.subscribe();
     let mut followed: HashMap<Endpoint, Followed> = HashMap::new();
     let mut turn = 0_u32;
     loop {

@@ -46,11 +46,11 @@ pub struct Watching {
     found: Mutex<Found>,
     /// Held while the pool gets other servers.
     alone: Mutex<()>,
-    news: watch::Sender<News>,
+    pub(crate) news: watch::Sender<News>,
     /// Servers of which a session believes that they do not answer.
-    suspects: Mutex<HashSet<Endpoint>>,
+    pub(crate) suspects: Mutex<HashSet<Endpoint>>,
     /// Servers of which a session believes that they are read-only.
-    doubts: Mutex<HashSet<Endpoint>>,
+    pub(crate) doubts: Mutex<HashSet<Endpoint>>,
 }
 
 /// What servers have said of themselves.
@@ -141,24 +141,12 @@ impl Watching {
         self.news.send_modify(|news| news.is_over = true);
     }
 
-    pub(crate) fn subscribe(&self) -> watch::Receiver<News> {
-        self.news.subscribe()
-    }
-
     /// A server has refused a write that it should take; the monitor is to look for itself.
     pub fn doubt(&self, server: &Endpoint) {
         let is_new = lock(&self.doubts).insert(server.clone());
         if is_new {
             self.tell();
         }
-    }
-
-    pub(crate) fn take_doubts(&self) -> HashSet<Endpoint> {
-        std::mem::take(&mut lock(&self.doubts))
-    }
-
-    pub(crate) fn take_suspects(&self) -> HashSet<Endpoint> {
-        std::mem::take(&mut lock(&self.suspects))
     }
 
     /// The monitor has begun, or follows another configuration.
@@ -220,7 +208,7 @@ impl Watching {
             self.tell_of(event);
             let is_writer = aurora.iter().any(|row| row.active && row.writer_hostgroup == event.hostgroup);
             if event.change == Change::Joined && is_writer {
-                self.records.aurora().note_failover(event.hostgroup, &event.server, unix_us());
+                lock(&self.records.aurora).note_failover(event.hostgroup, &event.server, unix_us());
             }
         }
     }
@@ -231,7 +219,7 @@ impl Watching {
         let said = |server: Endpoint| monitor.read_only(&server).map(|read_only| (server, read_only));
         let asked =
             |writer, server: &Endpoint| monitor.clusters_asked(server, Check::Aurora).contains(&writer);
-        self.records.aurora().keep(asked);
+        lock(&self.records.aurora).keep(asked);
         let mut found = lock(&self.found);
         (found.roles, found.discovered) = (monitor.roles(), monitor.discovered());
         let configured = configuration.config().servers.iter().map(Server::endpoint);

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use config::{Config, RowProblem};
+use net::lock;
 use observe::digests;
 use observe::plane::{Check, DataPlane, Explained, NotApplied, Order, Question, ShardCheck};
 use observe::rows::{
@@ -108,11 +109,11 @@ impl DataPlane for Remote {
     }
 
     fn aurora_checks(&self) -> Vec<AuroraCheckStats> {
-        self.shared.watching.records.aurora_checks()
+        lock(&self.shared.watching.records.aurora).checks()
     }
 
     fn aurora_failovers(&self) -> Vec<AuroraFailover> {
-        self.shared.watching.records.aurora_failovers()
+        lock(&self.shared.watching.records.aurora).failovers()
     }
 
     fn server_events(&self) -> Vec<ServerEvent> {

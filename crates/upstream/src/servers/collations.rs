@@ -66,7 +66,8 @@ async fn ask_as_any(worker: &Worker, endpoint: &Endpoint) -> Option<Arc<[Collati
             Err(error) => tracing::debug!(server = %endpoint, %error, "no collations"),
         }
     }
-    worker.shared.servers.forget_login(endpoint);
+    // The next login counts.
+    worker.shared.servers.state_mut().logins.remove(endpoint);
     None
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Log<'a> {
     kind: Kind,
     seen: Seen,
     following: Following<Mark>,
-    pace: Pace,
+    pub(super) pace: Pace,
     learning: Learning,
     /// Up to where the log was read when the server was asked last.
     asked_at: cache::Position,
@@ -115,11 +115,6 @@ impl<'a> Log<'a> {
             self.learn();
         }
         Ok(())
-    }
-
-    /// More of the log was read: what was asked in vain may bring something now.
-    pub(super) const fn note_news(&mut self) {
-        self.pace.resume();
     }
 
     /// The server has answered.

@@ -163,7 +163,8 @@ async fn follow_once<'a>(
             got = stream.next(transactions, &mut read) => {
                 got?;
                 read.drain(..).try_for_each(|read| log.take(read))?;
-                log.note_news();
+                // What was asked in vain may bring something now.
+                log.pace.resume();
             }
             answered = answers => {
                 asking = None;
