@@ -20,7 +20,7 @@ use crate::state::SessionState;
 /// The document.
 pub fn internals(entry: &BookEntry, io: &Io, leg: &Leg) -> String {
     let now = Instant::now();
-    let session = leg.links.session(&leg.state);
+    let session = leg.session();
     let hostgroup = |hostgroup: Option<u32>| hostgroup.map_or(plain(-1), plain);
     let account = &leg.state.identity.account;
     let open = leg.links.away.others.iter().filter(|other| other.connection().state().in_transaction());

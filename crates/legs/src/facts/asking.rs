@@ -58,7 +58,7 @@ pub(crate) async fn internal_query_within(
     match asked.await? {
         Ok(replies) => {
             for reply in &replies {
-                note_internal(&entry.worker, &mut leg.state, &mut leg.links, reply);
+                note_internal(&entry.worker, leg, reply);
             }
             Ok(Ok(replies))
         }

@@ -25,9 +25,8 @@ use crate::facts::places::{has_one_way, shares};
 use crate::flight::Flight;
 use crate::io::Io;
 use crate::leg::Leg;
-use crate::links::Links;
 use crate::measure::{logs, note_at_server};
-use crate::state::{Past, SessionState};
+use crate::state::Past;
 
 /// Takes note of a command for a prepared statement that is being sent to the backend.
 pub fn note_prepared(leg: &mut Leg, command: Command<'_>) {
@@ -131,25 +130,19 @@ pub(crate) async fn send_parts(
 }
 
 /// What is kept of a statement that is prepared.
-pub fn preparing(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    text: &[u8],
-    decided: &mut Decided,
-) -> Preparing {
+pub fn preparing(entry: &BookEntry, leg: &mut Leg, text: &[u8], decided: &mut Decided) -> Preparing {
     let kill = PreparedKill::of(text);
     if kill.is_some() {
-        state.past |= Past::PREPARED_KILL;
+        leg.state.past |= Past::PREPARED_KILL;
     }
-    let moves = !has_one_way(&entry.worker, state)
+    let moves = !has_one_way(&entry.worker, &leg.state)
         || logs(&entry.worker)
-        || shares(entry, state, decided.hostgroup());
+        || shares(entry, &leg.state, decided.hostgroup());
     let (digest, mut change) = (decided.digest(), decided.change.take());
-    if let Some(change) = change.as_mut().filter(|_| state.identity.keeps_definitions()) {
+    if let Some(change) = change.as_mut().filter(|_| leg.state.identity.keeps_definitions()) {
         change.without_definitions();
     }
-    if let Some(link) = links.state_mut() {
+    if let Some(link) = leg.links.state_mut() {
         link.note_prepared(change.as_deref());
     }
     let shown = |digest| {
@@ -157,11 +150,11 @@ pub fn preparing(
         entry.worker.counts.digests.table.borrow().text(digest).unwrap_or_else(new)
     };
     let digest_text = digest.map(shown).unwrap_or_default();
-    let (modes, meaning) = state.meaning_at(links.at(decided.hostgroup())).unzip();
+    let (modes, meaning) = leg.state.meaning_at(leg.links.at(decided.hostgroup())).unzip();
     let text = entry.worker.texts.keep(text);
     let entry = text.as_ref().and_then(|text| {
         let Worker { ledger, texts, .. } = &*entry.worker;
-        ledger.entry(&state.caller, text, digest.unwrap_or(0), texts)
+        ledger.entry(&leg.state.caller, text, digest.unwrap_or(0), texts)
     });
     Preparing {
         text,
@@ -175,7 +168,7 @@ pub fn preparing(
         digest_text,
         change: change.map(|change| *change),
         kill,
-        caller: Arc::clone(&state.caller),
+        caller: Arc::clone(&leg.state.caller),
         screened: decided.screened,
     }
 }

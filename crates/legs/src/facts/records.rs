@@ -32,7 +32,7 @@ use crate::facts::screened::{note_ruling, note_sighting};
 use crate::flight::Flight;
 use crate::hidden::Batched;
 use crate::io::Io;
-use crate::links::Links;
+use crate::leg::Leg;
 use crate::measure::note_at_server;
 use crate::state::SessionState;
 use crate::traced::traced;
@@ -110,12 +110,12 @@ pub fn place_of_hit(
 }
 
 /// Takes note of what a reply to an internal query tells.
-pub(crate) fn note_internal(worker: &Worker, state: &mut SessionState, links: &mut Links, reply: &Reply) {
-    if let Some(link) = links.state_mut() {
-        state.note_status(reply.outcome, link);
+pub(crate) fn note_internal(worker: &Worker, leg: &mut Leg, reply: &Reply) {
+    if let Some(link) = leg.links.state_mut() {
+        leg.state.note_status(reply.outcome, link);
     }
-    collect(worker, state, reply);
-    state.note_tracked(&reply.bytes, reply.outcome);
+    collect(worker, &mut leg.state, reply);
+    leg.state.note_tracked(&reply.bytes, reply.outcome);
 }
 
 /// Takes note of a transaction that an answer tells.
@@ -239,8 +239,7 @@ pub(crate) fn place_here(
 /// `paused` was counted as one of the client's before.
 pub fn measure(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &Links,
+    leg: &mut Leg,
     command: Command<'_>,
     decided: &Decided,
     paused: Option<&Paused>,
@@ -250,18 +249,18 @@ pub fn measure(
         Some(paused) => Measured { statement: paused.measured.statement, ..Measured::plain(kind) },
         None if decided.is_counted => Measured::plain(kind),
         None => {
-            note_ruling(&entry.worker, state, command, decided);
-            note_sighting(&entry.worker, state, command, decided);
+            note_ruling(&entry.worker, &leg.state, command, decided);
+            note_sighting(&entry.worker, &leg.state, command, decided);
             note_uncached(&entry.worker, decided);
             entry.measure_as(command, decided.plan.statement())
         }
     };
     if is_question(kind)
-        && let Some(backend) = &links.in_use
+        && let Some(backend) = &leg.links.in_use
     {
         backend.connection().note_query();
     }
-    let place = place(entry, state, command, decided);
+    let place = place(entry, &mut leg.state, command, decided);
     let (digest, log) = (decided.digest(), decided.log());
     let bytes = u32::try_from(command.payload().len()).unwrap_or(u32::MAX);
     note_at_server(&entry.worker, kind);

@@ -28,7 +28,7 @@ pub(super) fn points_here(entry: &BookEntry, leg: &mut Leg, command: Command<'_>
         Decided { patch: None, ..decided }
     } else {
         leg.state.trace(Trace::clear);
-        decide(entry, &leg.state, &leg.links, command)?
+        decide(entry, leg, command)?
     };
     let kept = &entry.worker.upstream.kept;
     if is_here(&entry.worker, leg, &decided)
@@ -54,7 +54,7 @@ pub(super) fn decide_along(entry: &BookEntry, leg: &Leg, command: Command<'_>) -
     if is_judged && !(has_one_way(&entry.worker, state) && links.away.others.is_empty()) {
         return None;
     }
-    let decided = decide(entry, state, links, command)?;
+    let decided = decide(entry, leg, command)?;
     // What changes the session has to be seen to succeed: the answers in front of its own say
     // nothing of that.
     let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())

@@ -274,7 +274,7 @@ fn note_command(
     if leg.state.may_ask_for_file(command, is_whole, decided.plan) {
         leg.flight.begin().may_ask_for_file = true;
     }
-    let mut measured = measure(entry, &mut leg.state, &leg.links, command, decided, goes_on);
+    let mut measured = measure(entry, leg, command, decided, goes_on);
     if !is_whole {
         // All that is known of its length.
         measured.bytes = command.payload_len();

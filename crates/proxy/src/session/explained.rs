@@ -4,8 +4,7 @@ use command::Command;
 use legs::entry::BookEntry;
 use legs::facts::causal::{explain_writes, fresh_for};
 use legs::facts::places::{asked, circumstances};
-use legs::links::Links;
-use legs::state::SessionState;
+use legs::leg::Leg;
 use route::{Candidate, Explanation, MustSee, Verdict};
 use runtime::fresh::{Wanted, must_see};
 use runtime::routing::Circumstances;
@@ -17,28 +16,26 @@ use crate::session::facts::answers::peek;
 /// The same where no tables are split over servers.
 pub(crate) fn explain_command(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
+    leg: &Leg,
     command: Command<'_>,
     from: usize,
 ) -> Option<Explanation> {
-    let session = links.session(state);
-    let at = circumstances(&entry.worker, state, &session, asked(command, 0), false);
-    explain_text(entry, state, links, command.text().get(from..)?, true, &at)
+    let session = leg.session();
+    let at = circumstances(&entry.worker, &leg.state, &session, asked(command, 0), false);
+    explain_text(entry, leg, command.text().get(from..)?, true, &at)
 }
 
 /// What becomes of `text`, and why; nothing if it is no statement.
 pub(crate) fn explain_text(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
+    leg: &Leg,
     text: &[u8],
     is_whole: bool,
     at: &Circumstances<'_>,
 ) -> Option<Explanation> {
     let shared = &entry.worker.shared;
     let candidates = |hostgroup| {
-        let bound = bound_to(links, state, hostgroup).map(|one| vec![one]);
+        let bound = bound_to(leg, hostgroup).map(|one| vec![one]);
         bound.unwrap_or_else(|| candidates(&shared.upstream.pool, hostgroup, shared.uptime()))
     };
     let routing = entry.worker.routing.borrow();
@@ -48,8 +45,8 @@ pub(crate) fn explain_text(
         if !is_looked_at {
             return None;
         }
-        let writes = explain_writes(&entry.worker, state, verdict, hostgroup);
-        let fresh = fresh_for(&entry.worker, state, verdict);
+        let writes = explain_writes(&entry.worker, &leg.state, verdict, hostgroup);
+        let fresh = fresh_for(&entry.worker, &leg.state, verdict);
         if fresh.is_none() && writes.is_none() {
             return None;
         }
@@ -58,14 +55,15 @@ pub(crate) fn explain_text(
         let seen = wanted.map(|wanted| must_see(shared, hostgroup, &wanted)).unwrap_or_default();
         Some(MustSee { writes, ..seen })
     };
-    let peek = |judged| peek(entry, state, links, text, judged, at.execute);
+    let peek = |judged| peek(entry, leg, text, judged, at.execute);
     explain(routing.routes(), text, is_whole, at, &candidates, &must_see, &peek)
 }
 
 /// The server of the connection in use, if something binds the session to it: no other one is
 /// looked at then.
-fn bound_to(links: &Links, state: &SessionState, hostgroup: u32) -> Option<Candidate> {
-    let backend = links.in_use.as_ref().filter(|_| hostgroup == state.here)?;
-    let reason = format!("the session's connection, to which it is bound: {}", links.pin(state)?.name());
+fn bound_to(leg: &Leg, hostgroup: u32) -> Option<Candidate> {
+    let backend = leg.links.in_use.as_ref().filter(|_| hostgroup == leg.state.here)?;
+    let reason =
+        format!("the session's connection, to which it is bound: {}", leg.links.pin(&leg.state)?.name());
     Some(Candidate { server: backend.server().endpoint().to_string(), taken: true, reason })
 }

@@ -33,8 +33,7 @@ impl Cx<'_> {
         let command = copied.command();
         self.leg.state.note_prepared_load(command.text());
         let paused = self.leg.flight.as_mut().and_then(|flight| flight.paused.take());
-        let measured =
-            measure(self.entry, &mut self.leg.state, &self.leg.links, command, decided, paused.as_ref());
+        let measured = measure(self.entry, self.leg, command, decided, paused.as_ref());
         decided.is_counted = true;
         self.entry.begin_running(measured, command.text());
         note_traced(self.entry, &self.leg.state, command, decided);
@@ -51,8 +50,7 @@ impl Cx<'_> {
             Err(error) => return Ok(refuse_counted(self.entry, self.io, self.leg, &error).await?),
         };
         skip_command(self.entry, self.io, self.leg).await?;
-        let preparing =
-            preparing(self.entry, &mut self.leg.state, &mut self.leg.links, command.text(), decided);
+        let preparing = preparing(self.entry, self.leg, command.text(), decided);
         let Some(mut reply) = replies.into_iter().next() else {
             return Err(broken("a PREPARE without its reply").into());
         };

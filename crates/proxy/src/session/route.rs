@@ -58,7 +58,7 @@ pub(super) fn note_sent(
             None => {}
         },
         Kind::StmtPrepare => {
-            let mut preparing = preparing(entry, &mut leg.state, &mut leg.links, command.text(), decided);
+            let mut preparing = preparing(entry, leg, command.text(), decided);
             if !is_whole || payload.len() >= MAX_PAYLOAD {
                 // Prepared anew, what is here of it would be another statement.
                 preparing.forget_text();

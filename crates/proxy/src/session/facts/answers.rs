@@ -15,6 +15,7 @@ use legs::cache::tables::sight_of;
 use legs::entry::BookEntry;
 use legs::facts::asking::packet_of;
 use legs::facts::places::unseen_behind;
+use legs::leg::Leg;
 use legs::links::Links;
 use legs::state::SessionState;
 use route::{Cached, Peek, Source, may_quote_names};
@@ -36,8 +37,7 @@ use crate::state::Pin;
 /// What is looked for, or why nothing is.
 pub(crate) fn cache_key(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
+    leg: &Leg,
     command: Command<'_>,
     decided: &Decided,
 ) -> Result<Asked, Refusal> {
@@ -47,24 +47,25 @@ pub(crate) fn cache_key(
     if !command.is_whole() {
         return Err(Refusal::NotRead);
     }
-    refused_by_session(links, state).map_or(Ok(()), Err)?;
-    if !state.identity.takes_cached() {
+    refused_by_session(leg).map_or(Ok(()), Err)?;
+    if !leg.state.identity.takes_cached() {
         return Err(Refusal::Untold);
     }
     if decided.plan.effects.intersects(Effects::UNKNOWN) || matches!(decided.unseen(), Some(Unseen::Known)) {
         // Behind its tables, if not in its text.
         return Err(Refusal::UnknownFunction);
     }
-    if is_of_server(state.caller.schema()) {
+    if is_of_server(leg.state.caller.schema()) {
         return Err(Refusal::AboutServer);
     }
-    let (worker, state, policy) = (&*entry.worker, state, &how.policy);
+    let (worker, policy) = (&*entry.worker, &how.policy);
     let cache = &*worker.shared.cache;
     let epoch = cache.proven.epoch();
-    let (settings, was_reset) = (state.shared_settings(), state.was_reset());
-    let (class, user) = worker.cached.class(cache, settings, &state.caller, &state.identity, was_reset)?;
+    let (settings, was_reset) = (leg.state.shared_settings(), leg.state.was_reset());
+    let (class, user) =
+        worker.cached.class(cache, settings, &leg.state.caller, &leg.state.identity, was_reset)?;
     // Reader and writer have the same data.
-    let hostgroup = if target.is_split { state.account.default_hostgroup } else { target.hostgroup };
+    let hostgroup = if target.is_split { leg.state.account.default_hostgroup } else { target.hostgroup };
     let asked_at = if policy.mode.sees_own_writes() {
         sees_own_writes(&entry.worker, hostgroup)?;
         cache.watch_tables();
@@ -73,9 +74,9 @@ pub(crate) fn cache_key(
         target.hostgroup
     };
     let source = source_of(&entry.worker, policy, hostgroup)?;
-    let (account, text) = (cache_account(&entry.worker, state, Some(user)), state.text_of(command));
+    let (account, text) = (cache_account(&entry.worker, &leg.state, Some(user)), leg.state.text_of(command));
     let who = Who { account, class, hostgroups: [hostgroup, asked_at] };
-    let said = said(entry, state, links, &who, (text, decided), &how, epoch);
+    let said = said(entry, leg, &who, (text, decided), &how, epoch);
     said.refusal.map_or(Ok(()), Err)?;
     let mut key = cache.keys.builder().key(class).number(hostgroup.into());
     if said.proof.is_none() && policy.scope != CacheScope::Shared {
@@ -88,10 +89,10 @@ pub(crate) fn cache_key(
     // In the same scope under the same rule only: a rule may make less of an answer.
     let key = key.number(policy.scope as u64).number(policy.mode as u64);
     // A proxy in front takes the answer for a proof as well.
-    let passed_on_ms = if state.identity.tier == Tier::Told { PROOF_PASSED_ON_MS } else { 0 };
+    let passed_on_ms = if leg.state.identity.tier == Tier::Told { PROOF_PASSED_ON_MS } else { 0 };
     Ok(Asked {
         row: row(policy, decided),
-        key: with_text(state, key, command, decided)?.finish(),
+        key: with_text(&leg.state, key, command, decided)?.finish(),
         life: Life { ttl_ms: policy.ttl_ms, soft_ttl_ms: policy.soft_ttl_ms, stale_ms: policy.stale_ms },
         how,
         source,
@@ -104,29 +105,22 @@ pub(crate) fn cache_key(
 
 /// What the cache would do with `text`, of which this was found out. Counts nothing, and asks
 /// for no definitions. The values of an execution are not known here.
-pub(crate) fn peek(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
-    text: &[u8],
-    judged: Judged,
-    execute: bool,
-) -> Peek {
+pub(crate) fn peek(entry: &BookEntry, leg: &Leg, text: &[u8], judged: Judged, execute: bool) -> Peek {
     if execute {
         return Peek::Unseen;
     }
-    let mut decided = state.decide(judged, text, links.lock().is_some());
-    let unseen = unseen_behind(entry, state, &decided, text);
+    let mut decided = leg.state.decide(judged, text, leg.links.lock().is_some());
+    let unseen = unseen_behind(entry, &leg.state, &decided, text);
     let is_unjudged = matches!(unseen, Some(Unseen::Unknown(_)));
     if let Some(unseen) = unseen {
         decided.change.get_or_insert_default().unseen = Some(unseen);
     }
     let mut command = Vec::new();
-    put_message(&mut command, 0, &packet_of(state, text));
-    let Some(command) = Command::first(&command, state.identity.capabilities) else {
+    put_message(&mut command, 0, &packet_of(&leg.state, text));
+    let Some(command) = Command::first(&command, leg.state.identity.capabilities) else {
         return Peek::Unseen;
     };
-    let asked = entry.without_questions(|| cache_key(entry, state, links, command, &decided));
+    let asked = entry.without_questions(|| cache_key(entry, leg, command, &decided));
     match asked {
         Err(refusal) => Peek::Refused(refusal),
         Ok(asked) => match peek_at(&entry.worker, &asked) {
@@ -139,15 +133,14 @@ pub(crate) fn peek(
 /// What is said about a statement with this text in this epoch of proofs.
 pub(crate) fn said(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
+    leg: &Leg,
     who: &Who,
     (text, decided): (&[u8], &Decided),
     how: &Cached,
     epoch: u64,
 ) -> Rc<Said> {
     let (worker, cache) = (&*entry.worker, &*entry.worker.shared.cache);
-    let about = about(&entry.worker, state, who, text, decided, how);
+    let about = about(&entry.worker, &leg.state, who, text, decided, how);
     let now = (epoch, worker.uptime_ms());
     if let Some(about) = &about
         && let Some(said) = worker.cached.memo.borrow().get(about, now, &cache.versions)
@@ -156,9 +149,9 @@ pub(crate) fn said(
     }
     // Before definitions are looked at: one that changes meanwhile makes this too old.
     let moment = cache.versions.moment(&Scope::of_definitions());
-    let reading = reading(entry, state, links, who.account, who.hostgroups[1], text, decided);
+    let reading = reading(entry, &leg.state, &leg.links, who.account, who.hostgroups[1], text, decided);
     let until_ms = reading.as_ref().map_or(u64::MAX, |reading| reading.until_ms);
-    let said = Rc::new(find_out(&entry.worker, state, who, text, decided, how, reading));
+    let said = Rc::new(find_out(&entry.worker, &leg.state, who, text, decided, how, reading));
     let is_certain = said.refusal != Some(Refusal::NotLearnt);
     if let Some((about, moment)) = about.zip(moment).filter(|_| is_certain) {
         let validity = Validity { epoch, moment, until_ms };
@@ -238,10 +231,10 @@ pub(crate) fn with_text(
 }
 
 /// Why a session gets no answers now, besides what a [route](route::route) depends on.
-pub(crate) fn refused_by_session(links: &Links, state: &SessionState) -> Option<Refusal> {
-    let because = |pins: &[Pin], refusal| links.has_pins(pins).then_some(refusal);
+pub(crate) fn refused_by_session(leg: &Leg) -> Option<Refusal> {
+    let because = |pins: &[Pin], refusal| leg.links.has_pins(pins).then_some(refusal);
     because(&[Pin::Warnings], Refusal::Warnings)
-        .or(state.has_released_error().then_some(Refusal::Warnings))
+        .or(leg.state.has_released_error().then_some(Refusal::Warnings))
         .or_else(|| because(&[Pin::Waited], Refusal::MustSee))
         .or_else(|| because(&[Pin::Function, Pin::Schema, Pin::Setting], Refusal::UnknownSession))
 }

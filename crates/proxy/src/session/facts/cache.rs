@@ -10,7 +10,7 @@ use legs::cache::fresh::Fresh;
 use legs::facts::orders::while_waiting;
 use legs::flight::Flight;
 use legs::io::Io;
-use legs::links::Links;
+use legs::leg::Leg;
 use legs::state::{Past, SessionState};
 use route::{Route, Tables};
 use runtime::cached::Style;
@@ -77,33 +77,26 @@ pub(crate) async fn await_proof(
 }
 
 /// Remembers what was found out about a text that was answered from the cache.
-pub(crate) fn learn_known(
-    worker: &Worker,
-    state: &SessionState,
-    links: &Links,
-    payload: &[u8],
-    decided: Decided,
-    asked: Asked,
-) {
+pub(crate) fn learn_known(worker: &Worker, leg: &Leg, payload: &[u8], decided: Decided, asked: Asked) {
     let routing = worker.routing.borrow();
     let is_always = decided.orders.as_ref().is_some_and(|orders| {
         orders.is_always && orders.text.is_none() && orders.verdict.next_query_flag_in.is_none()
     });
     let is_screened = routing.routes().firewall.is_some() || routing.routes().injections.is_some();
-    if !is_always || is_screened || !links.is_unpinned() || !links.away.others.is_empty() {
+    if !is_always || is_screened || !leg.links.is_unpinned() || !leg.links.away.others.is_empty() {
         return;
     }
     worker.cached.learn(Known {
         payload: payload.into(),
-        settings: Rc::clone(state.shared_settings()),
-        account: Rc::clone(&state.account),
-        caller: Arc::clone(&state.caller),
-        capabilities: state.identity.capabilities,
-        collation: state.identity.collation,
-        was_reset: state.was_reset(),
-        client_addr: state.client_addr.clone(),
-        flag_in: state.flag_in,
-        status: state.status & (STATUS | StatusFlags::IN_TRANSACTION),
+        settings: Rc::clone(leg.state.shared_settings()),
+        account: Rc::clone(&leg.state.account),
+        caller: Arc::clone(&leg.state.caller),
+        capabilities: leg.state.identity.capabilities,
+        collation: leg.state.identity.collation,
+        was_reset: leg.state.was_reset(),
+        client_addr: leg.state.client_addr.clone(),
+        flag_in: leg.state.flag_in,
+        status: leg.state.status & (STATUS | StatusFlags::IN_TRANSACTION),
         since_ms: worker.uptime_ms(),
         decided,
         asked,

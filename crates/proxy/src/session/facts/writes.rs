@@ -12,7 +12,6 @@ use legs::cache::tables::sight;
 use legs::entry::BookEntry;
 use legs::flight::Flight;
 use legs::leg::Leg;
-use legs::links::Links;
 use legs::relations::defines;
 use legs::state::{Past, SessionState};
 use route::StatementPlan;
@@ -27,8 +26,7 @@ use crate::session::facts::cache::tables_of;
 /// Hashes of the tables that a statement changes; nothing if that is not known.
 pub(crate) fn written(
     entry: &BookEntry,
-    state: &SessionState,
-    links: &Links,
+    leg: &Leg,
     command: Command<'_>,
     decided: &Decided,
 ) -> Option<Vec<u64>> {
@@ -48,19 +46,19 @@ pub(crate) fn written(
     let text = if command.kind == Kind::Query {
         command.text()
     } else {
-        let what = state.executed(command)?;
+        let what = leg.state.executed(command)?;
         // A server executes it in the schema in which it was prepared.
-        what.text.as_deref().filter(|_| what.modes == state.modes())?
+        what.text.as_deref().filter(|_| what.modes == leg.state.modes())?
     };
     let tables = tables_of(&entry.worker, text, decided);
-    if !links.names_all(state, text, &tables) || names_written && tables.writes.is_empty() {
+    if !leg.links.names_all(&leg.state, text, &tables) || names_written && tables.writes.is_empty() {
         return None;
     }
-    let writes = if names_written { state.with_schemas(&tables.writes) } else { Vec::new() };
+    let writes = if names_written { leg.state.with_schemas(&tables.writes) } else { Vec::new() };
     let (cache, hostgroup) = (&entry.worker.shared.cache, decided.target()?);
-    let reads = state.with_schemas(&tables.reads);
+    let reads = leg.state.with_schemas(&tables.reads);
     let written =
-        cache.catalog.written(sight(&entry.worker, state, hostgroup), &cache.versions, writes, &reads);
+        cache.catalog.written(sight(&entry.worker, &leg.state, hostgroup), &cache.versions, writes, &reads);
     entry.want(hostgroup, written.to_ask);
     written.tables
 }
@@ -103,7 +101,7 @@ pub(crate) fn begin_write(entry: &BookEntry, leg: &mut Leg, command: Command<'_>
         leg.state.past.remove(Past::WROTE);
     }
     if plan.effects.intersects(WRITES) || plan.kind == StatementKind::Xa {
-        note_written(entry, &mut leg.state, &leg.links, command, decided);
+        note_written(entry, leg, command, decided);
     }
     if plan.effects.intersects(Effects::COMMITS) && defines(leg.state.text_of(command)) {
         let defining = entry.worker.shared.definitions.begin();
@@ -133,22 +131,15 @@ pub(crate) const fn may_write(plan: StatementPlan) -> bool {
 pub(crate) const WRITES: Effects = Effects::WRITES.union(Effects::UNKNOWN).union(Effects::FUNCTION);
 
 /// Adds what a statement writes to what the open transaction has written.
-pub(crate) fn note_written(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &Links,
-    command: Command<'_>,
-    decided: &Decided,
-) {
-    let is_first = !state.past.contains(Past::WROTE);
-    let tables =
-        entry.worker.shared.cache.watches_tables().then(|| written(entry, state, links, command, decided));
+pub(crate) fn note_written(entry: &BookEntry, leg: &mut Leg, command: Command<'_>, decided: &Decided) {
+    let is_first = !leg.state.past.contains(Past::WROTE);
+    let tables = entry.worker.shared.cache.watches_tables().then(|| written(entry, leg, command, decided));
     let tables = tables.flatten();
     if decided.plan.kind.is_select() && tables.as_ref().is_some_and(Vec::is_empty) {
         // Views that it reads call nothing.
         return;
     }
-    state.past.insert(Past::WROTE);
+    leg.state.past.insert(Past::WROTE);
     let (mut written, id) = (entry.worker.cached.written.borrow_mut(), entry.control.id());
     let before = written.remove(&id).or(is_first.then(Vec::new));
     if let Some((mut all, tables)) = before.zip(tables) {

@@ -1,8 +1,7 @@
 //! Whether a `SET` of `autocommit` ends a transaction.
 
 use legs::entry::BookEntry;
-use legs::links::Links;
-use legs::state::SessionState;
+use legs::leg::Leg;
 use legs::without_writer::COMPLETION_TYPE;
 
 use crate::session::facts::routing::judge;
@@ -34,19 +33,19 @@ fn switches_off(text: &[u8]) -> Option<()> {
 /// Whether the `BEGIN` with this text may be answered here, and be said in front of the first
 /// statement that its transaction has at a server: nothing is bound to a server, no rule is
 /// about it, and all of the transaction goes where it would go.
-pub(super) fn may_begin_later(entry: &BookEntry, state: &SessionState, links: &Links, text: &[u8]) -> bool {
-    let account = &*state.account;
-    let session = links.session(state);
+pub(super) fn may_begin_later(entry: &BookEntry, leg: &Leg, text: &[u8]) -> bool {
+    let account = &*leg.state.account;
+    let session = leg.session();
     let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
     let is_plain = bracket(text) == Some(Bracket::Begin)
         && account.transaction_persistent
         && account.listener.is_none()
-        && state.here == account.default_hostgroup
-        && !state.settings().any(|(name, _)| name == COMPLETION_TYPE);
+        && leg.state.here == account.default_hostgroup
+        && !leg.state.settings().any(|(name, _)| name == COMPLETION_TYPE);
     if is_bound || !is_plain {
         return false;
     }
-    let decided = judge(entry, state, links, (text, true), None, false);
+    let decided = judge(entry, leg, (text, true), None, false);
     decided.target() == Some(account.default_hostgroup) && decided.orders.is_none()
 }
 

@@ -6,10 +6,8 @@ use legs::facts::orders::killed_here;
 use legs::facts::replies::write_to_client;
 use legs::io::Io;
 use legs::leg::Leg;
-use legs::links::Links;
 use legs::shards::command::Command;
 use legs::shards::role::Place;
-use legs::state::SessionState;
 use observe::running::Measured;
 use planner::plan::Branch;
 use runtime::ddl;
@@ -79,8 +77,7 @@ pub(super) async fn run_definition(
     } else {
         drop(running);
     }
-    let given = (&branches[..], &replies[..]);
-    give_definition(entry, io, &mut leg.state, &mut leg.links, seq, given, is_refused).await?;
+    give_definition(entry, io, leg, seq, (&branches, &replies), is_refused).await?;
     Ok(Done::Over)
 }
 
@@ -149,8 +146,7 @@ async fn fingerprint_of(
 async fn give_definition(
     entry: &BookEntry,
     io: &mut Io,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     seq: u8,
     (branches, replies): (&[Branch], &[Vec<u8>]),
     is_refused: bool,
@@ -162,25 +158,25 @@ async fn give_definition(
         rows: Vec::new(),
     };
     let sources: Vec<_> = branches.iter().take(replies.len()).enumerate().map(source).collect();
-    let mut merged = Replies::new(plain_reply(&entry.worker, state, Replied::Result, seq), sources);
+    let mut merged = Replies::new(plain_reply(&entry.worker, &leg.state, Replied::Result, seq), sources);
     for (number, reply) in replies.iter().enumerate() {
         merged.feed(number, reply);
         merged.close(number);
     }
     let mut packets = Vec::new();
     merged.drain(&mut packets);
-    write_to_client(entry, io, state, &packets).await?;
-    entry.end_running(links);
+    write_to_client(entry, io, &mut leg.state, &packets).await?;
+    entry.end_running(&leg.links);
     let last = replies.len().checked_sub(1).and_then(|last| branches.get(last));
-    links.note_scattered(
-        state,
+    leg.links.note_scattered(
+        &mut leg.state,
         &Relay::new(merged),
         last.map_or(0, |branch| branch.hostgroup),
         branches.len(),
     );
     if is_refused && let Some(branch) = last {
         // Diagnostics are those of the node that has refused it.
-        links.away.role.shards().last = Place::Shard(branch.hostgroup);
+        leg.links.away.role.shards().last = Place::Shard(branch.hostgroup);
     }
     Ok(())
 }

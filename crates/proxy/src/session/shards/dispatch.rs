@@ -6,12 +6,11 @@ use legs::facts::replies::write_to_client;
 use legs::facts::shown::begin_own;
 use legs::io::Io;
 use legs::leg::Leg;
-use legs::links::Links;
 use legs::phase::Phase;
 use legs::reply::{answer_here, refuse_here};
 use legs::shards::command::Command;
 use legs::shards::role::{Place, Role, Transaction};
-use legs::state::{Past, SessionState};
+use legs::state::Past;
 use wire::command::Kind;
 
 use crate::ending::Ending;
@@ -36,20 +35,20 @@ pub(crate) async fn at_shards(
     entry.control.set_busy();
     if !entry.worker.has_shards.get() && !leg.links.away.role.has_transaction() {
         // There are no sharded tables any more.
-        leave_shards(entry, &leg.state, &mut leg.links).await?;
+        leave_shards(entry, leg).await?;
         return Ok(Phase::Reading);
     }
     if leg.state.past.replace(Past::ROLLED_BACK, false) {
         // Home was rolled back. What is open there now came behind that.
-        roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
+        roll_back_at_shards(entry, leg).await?;
     }
     if ::command::is_about_transactions(kind) {
         heed_lost_shards(entry, leg).await?;
         if leg.state.transaction.rolled_back.is_some() {
             // The client is told so: it has lost what it did at shards, too.
-            roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
+            roll_back_at_shards(entry, leg).await?;
             if matches!(kind, Kind::ResetConnection | Kind::ChangeUser) {
-                leave_shards(entry, &leg.state, &mut leg.links).await?;
+                leave_shards(entry, leg).await?;
             }
             return Ok(leg.links.stay_home(kind));
         }
@@ -77,7 +76,7 @@ pub(crate) async fn at_shards(
         }
         kind if kind.names_statement() => statement_at_shards(entry, io, leg, kind).await,
         Kind::ResetConnection | Kind::ChangeUser | Kind::Quit => {
-            leave_shards(entry, &leg.state, &mut leg.links).await?;
+            leave_shards(entry, leg).await?;
             Ok(Done::Home)
         }
         _ => Ok(Done::Home),
@@ -138,10 +137,10 @@ async fn query_at_shards(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Resul
 }
 
 /// Ends what the session has at shards.
-async fn leave_shards(entry: &BookEntry, state: &SessionState, links: &mut Links) -> Result<(), Ending> {
-    if links.away.role.0.is_some() {
-        roll_back_at_shards(entry, state, links).await?;
+async fn leave_shards(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    if leg.links.away.role.0.is_some() {
+        roll_back_at_shards(entry, leg).await?;
     }
-    links.away.role = Role::default();
+    leg.links.away.role = Role::default();
     Ok(())
 }

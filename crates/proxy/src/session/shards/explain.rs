@@ -27,20 +27,20 @@ pub(crate) async fn explain_shards(
     let what = entry.worker.routing.borrow_mut().look(&text, leg.state.reading());
     let command = Command::query(payload, text, what);
     let Some((plan, rows)) = explained(entry, leg, &command).await? else {
-        return Ok(explain_command(entry, &leg.state, &leg.links, sent, from));
+        return Ok(explain_command(entry, leg, sent, from));
     };
     let mut explanation = match &plan {
-        Plan::Home => explain_command(entry, &leg.state, &leg.links, sent, from),
+        Plan::Home => explain_command(entry, leg, sent, from),
         Plan::One(branch) => {
             let inner = take_inner(entry, leg, branch.hostgroup);
             let text = branch.text.as_deref().unwrap_or(&command.text);
-            let session = inner.leg.links.session(&inner.leg.state);
+            let session = inner.leg.session();
             let at = circumstances(&inner.entry.worker, &inner.leg.state, &session, None, false);
-            let explanation = explain_text(&inner.entry, &inner.leg.state, &inner.leg.links, text, true, &at);
+            let explanation = explain_text(&inner.entry, &inner.leg, text, true, &at);
             leg.links.put_inner(inner);
             explanation
         }
-        _ => explain_command(entry, &leg.state, &leg.links, sent, from).map(|mut explanation| {
+        _ => explain_command(entry, leg, sent, from).map(|mut explanation| {
             explanation.steps.retain(|step| {
                 matches!(step, Step::Session { .. } | Step::Digest { .. } | Step::Shape { .. })
             });

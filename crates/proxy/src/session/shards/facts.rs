@@ -8,7 +8,6 @@ use legs::entry::BookEntry;
 use legs::facts::orders::killed_here;
 use legs::io::Io;
 use legs::leg::Leg;
-use legs::links::Links;
 use legs::shards::command::Command;
 use legs::shards::role::Place;
 use legs::state::SessionState;
@@ -52,8 +51,8 @@ pub(crate) fn refused_scatter(
     if !command.defines() && has_one_writer_per_transaction(worker) && has_several_servers(branches) {
         return Err(several_servers("a statement that writes at several servers"));
     }
-    let places = branches.iter().map(|branch| Place::Shard(branch.hostgroup));
-    places.into_iter().try_for_each(|place| may_write(worker, &leg.state, &mut leg.links, place))
+    let mut places = branches.iter().map(|branch| Place::Shard(branch.hostgroup));
+    places.try_for_each(|place| may_write(worker, leg, place))
 }
 
 pub(crate) fn what(
@@ -161,17 +160,12 @@ pub(crate) fn poll_ended(control: &Control, state: &SessionState) -> Option<Endi
 
 /// Whether a statement may write at this place: not if the open transaction has written at
 /// another one, unless that is allowed.
-pub(crate) fn may_write(
-    worker: &Worker,
-    state: &SessionState,
-    links: &mut Links,
-    place: Place,
-) -> Result<(), ClientError> {
+pub(crate) fn may_write(worker: &Worker, leg: &mut Leg, place: Place) -> Result<(), ClientError> {
     if !has_one_writer_per_transaction(worker) {
         return Ok(());
     }
-    let is_open = has_one_connection(state);
-    let shards = links.away.role.shards();
+    let is_open = has_one_connection(&leg.state);
+    let shards = leg.links.away.role.shards();
     let mut others = shards.inner.iter().filter(|inner| inner.wrote && inner.place() != place);
     let is_elsewhere = others.next().is_some() || shards.transaction.wrote_at_home && place != Place::Home;
     if !is_open || !is_elsewhere {
@@ -181,15 +175,15 @@ pub(crate) fn may_write(
 }
 
 /// An error if the open transaction is one that shards cannot be in.
-pub(crate) fn keeps_home(state: &SessionState, links: &mut Links) -> Result<(), ClientError> {
-    let is_special =
-        links.away.role.shards().transaction.is_special && (state.in_transaction() || state.begins_later());
+pub(crate) fn keeps_home(leg: &mut Leg) -> Result<(), ClientError> {
+    let is_special = leg.links.away.role.shards().transaction.is_special
+        && (leg.state.in_transaction() || leg.state.begins_later());
     let (part, reason) = if is_special {
         (
             "a transaction that SET TRANSACTION has set up",
             "its level is known to the home only; SET SESSION TRANSACTION works",
         )
-    } else if links.has_pins(&[Pin::Xa]) {
+    } else if leg.links.has_pins(&[Pin::Xa]) {
         ("an XA transaction", "it is known to the home only")
     } else {
         return Ok(());

@@ -5,7 +5,6 @@
 
 use legs::entry::BookEntry;
 use legs::leg::Leg;
-use legs::links::Links;
 use legs::shards::role::{Inner, Place};
 use legs::state::{Past, SessionState};
 use wire::rows::first_cell;
@@ -57,24 +56,24 @@ pub(super) async fn learn_last_id_for(entry: &BookEntry, leg: &mut Leg, place: P
 
 /// A statement has run in an inner session that had [got](give_last_id) the value, and
 /// may have set another one.
-pub(super) fn note_last_id(links: &mut Links, state: &mut SessionState, inner: &mut Inner) {
+pub(super) fn note_last_id(leg: &mut Leg, inner: &mut Inner) {
     let Leg { links: there, state: of_inner, .. } = &mut *inner.leg;
     there.note_ran(of_inner);
-    if inner.leg.state.last.results.last_id() != state.last.results.last_id() {
-        links.away.role.shards().last_id = Some(inner.serial);
+    if inner.leg.state.last.results.last_id() != leg.state.last.results.last_id() {
+        leg.links.away.role.shards().last_id = Some(inner.serial);
     }
 }
 
 /// The proxy has made an id.
-pub(super) fn set_last_id(links: &mut Links, state: &mut SessionState, id: u64) {
-    links.away.role.shards().last_id = None;
-    state.last.results.set_last_id(LastId::Is(id));
+pub(super) fn set_last_id(leg: &mut Leg, id: u64) {
+    leg.links.away.role.shards().last_id = None;
+    leg.state.last.results.set_last_id(LastId::Is(id));
 }
 
 /// Lets an inner session know what `LAST_INSERT_ID()` is: it tells its server if that matters.
-pub(super) fn give_last_id(links: &mut Links, state: &mut SessionState, inner: &mut Inner) {
-    if links.away.role.shards().last_id != Some(inner.serial) {
-        let id = state.last.results.last_id().known();
+pub(super) fn give_last_id(leg: &mut Leg, inner: &mut Inner) {
+    if leg.links.away.role.shards().last_id != Some(inner.serial) {
+        let id = leg.state.last.results.last_id().known();
         inner.leg.state.last.results.set_last_id(LastId::Is(id));
     }
 }

@@ -51,7 +51,7 @@ pub(super) async fn heed_lost_shards(entry: &BookEntry, leg: &mut Leg) -> Result
             }
             if leg.links.away.role.has_transaction() {
                 // Nothing is lost there: what has become of all changes, home has told.
-                roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
+                roll_back_at_shards(entry, leg).await?;
             }
             Ok(())
         }

@@ -139,7 +139,7 @@ pub(super) async fn run_added(
 ) -> Result<Done, Halt> {
     let may_set_id = may_set_id(command, &scattered);
     for runner in runners.all.iter_mut().filter(|_| may_set_id) {
-        give_last_id(&mut leg.links, &mut leg.state, &mut runner.inner);
+        give_last_id(leg, &mut runner.inner);
     }
     let is_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
     let seq = skip_command(entry, io, leg).await?;
@@ -184,7 +184,7 @@ pub(super) async fn conclude(
     let refused = refused.map_err(begun)??.filter(|_| is_done);
     if let Some(id) = ended.made.filter(|_| is_done && refused.is_none()) {
         // No server has made it: the next that is asked hears of it before.
-        set_last_id(&mut leg.links, &mut leg.state, id);
+        set_last_id(leg, id);
     }
     match refused {
         // All that the client hears is why it was not committed.
@@ -196,7 +196,7 @@ pub(super) async fn conclude(
     }
     entry.end_running(&leg.links);
     for runner in runners.all.iter_mut().filter(|_| ended.may_set_id) {
-        note_last_id(&mut leg.links, &mut leg.state, &mut runner.inner);
+        note_last_id(leg, &mut runner.inner);
     }
     put_runners(entry, leg, runners).await?;
     leg.links.note_scattered(&mut leg.state, &relay, first, ended.branches);

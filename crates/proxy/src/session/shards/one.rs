@@ -34,7 +34,7 @@ pub(super) async fn run_one(
     let place = Place::Shard(branch.hostgroup);
     let may_set_id = is_single || command.asks_last_id();
     if command.writes() {
-        may_write(&entry.worker, &leg.state, &mut leg.links, place)?;
+        may_write(&entry.worker, leg, place)?;
     }
     if may_set_id {
         learn_last_id_for(entry, leg, place).await?;
@@ -42,7 +42,7 @@ pub(super) async fn run_one(
     let mut inner = enter(entry, leg, branch.hostgroup, 0).await?;
     inner.wrote |= command.writes() && has_one_connection(&leg.state);
     if may_set_id {
-        give_last_id(&mut leg.links, &mut leg.state, &mut inner);
+        give_last_id(leg, &mut inner);
     }
     let was_open = inner.is_in_transaction();
     let is_as_it_came = command.execution.is_none() && branch.text.is_none();
@@ -60,7 +60,7 @@ pub(super) async fn run_one(
     };
     let is_lost = was_open && !inner.is_in_transaction();
     if may_set_id {
-        note_last_id(&mut leg.links, &mut leg.state, &mut inner);
+        note_last_id(leg, &mut inner);
     }
     leg.links.put_inner(inner);
     if let Err(halt) = outcome {
@@ -91,7 +91,7 @@ pub(super) async fn run_where(
         learn_last_id_for(entry, leg, place).await?;
     }
     let mut inner = take_inner(entry, leg, hostgroup);
-    give_last_id(&mut leg.links, &mut leg.state, &mut inner);
+    give_last_id(leg, &mut inner);
     lend(io, &mut leg.state, &mut inner, Some(command.with_text(None))).await?;
     leg.links.put_inner(inner);
     Ok(Done::Over)

@@ -98,7 +98,7 @@ pub(super) async fn way_of(entry: &BookEntry, leg: &mut Leg, command: &Command) 
     };
     if !matches!(way, Way::Home) {
         refused_by_session(&leg.links, what)?;
-        keeps_home(&leg.state, &mut leg.links)?;
+        keeps_home(leg)?;
     }
     Ok(way)
 }

@@ -90,7 +90,7 @@ pub(super) async fn run_at_home(entry: &BookEntry, leg: &mut Leg, command: &Comm
     }
     leave_transaction(entry, leg, command).await?;
     if command.writes() {
-        may_write(&entry.worker, &leg.state, &mut leg.links, Place::Home)?;
+        may_write(&entry.worker, leg, Place::Home)?;
         // It may begin the transaction as well.
         leg.links.away.role.shards().transaction.wrote_at_home = true;
     }

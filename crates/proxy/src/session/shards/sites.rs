@@ -49,7 +49,7 @@ pub(super) async fn packets_for(
     let Some((id, _)) = command.execution else { return Ok(command.with_text(text)) };
     let caps = leg.state.identity.capabilities;
     let modes = inner.leg.state.modes();
-    let Some(statement) = leg.links.statement_at_shards(id) else { return Ok(Ok(Vec::new())) };
+    let Some(statement) = leg.links.statement_at_shards(id) else { return Ok(Vec::new()) };
     let (stale, known_as) = (statement.take_stale(inner.serial, modes), statement.site(inner.serial, text));
     for site in stale {
         ask_packet(inner, closing(site.id)).await?;

@@ -7,8 +7,6 @@ use std::sync::Arc;
 use legs::entry::BookEntry;
 use legs::facts::places::has_one_way;
 use legs::leg::Leg;
-use legs::links::Links;
-use legs::state::SessionState;
 use net::clock::millis;
 use planner::plan::Branch;
 use planner::stored::{Found, Object, Unreadable, Used, Wrong, objects, wrong};
@@ -88,11 +86,7 @@ pub(super) async fn stopped_behind(
     if all.is_empty() {
         return Ok(());
     }
-    let hostgroups = if is_home {
-        BTreeSet::from([home_of(entry, &leg.state, &leg.links, named.text)])
-    } else {
-        hostgroups
-    };
+    let hostgroups = if is_home { BTreeSet::from([home_of(entry, leg, named.text)]) } else { hostgroups };
     for hostgroup in hostgroups {
         look_behind(entry, leg, all.clone(), hostgroup, layout).await?;
     }
@@ -173,12 +167,12 @@ async fn found_behind(
 }
 
 /// Where a statement goes that names no sharded table.
-fn home_of(entry: &BookEntry, state: &SessionState, links: &Links, text: &[u8]) -> u32 {
-    if has_one_way(&entry.worker, state) {
-        return state.account.hostgroup();
+fn home_of(entry: &BookEntry, leg: &Leg, text: &[u8]) -> u32 {
+    if has_one_way(&entry.worker, &leg.state) {
+        return leg.state.account.hostgroup();
     }
-    let decided = judge(entry, state, links, (text, true), None, false);
-    decided.target().unwrap_or(state.account.hostgroup())
+    let decided = judge(entry, leg, (text, true), None, false);
+    decided.target().unwrap_or(leg.state.account.hostgroup())
 }
 
 impl Named<'_> {

@@ -9,10 +9,8 @@ use legs::entry::BookEntry;
 use legs::facts::commands::{Look, look};
 use legs::io::Io;
 use legs::leg::Leg;
-use legs::links::Links;
 use legs::phase::Phase;
 use legs::shards::role::Inner;
-use legs::state::SessionState;
 use wire::command::Kind;
 
 use crate::ending::Ending;
@@ -51,7 +49,7 @@ pub(crate) fn begin_at_shard(
 fn known_shard(entry: &BookEntry, leg: &mut Leg, command: Command<'_>, input: &[u8]) -> Option<u32> {
     let is_all = command.is_whole() && command.packet().len() == input.len();
     let is_plain = command.kind == Kind::Query && look(&entry.worker, leg, command) == Look::Plain;
-    if !is_all || !is_plain || !is_free_of_home(&leg.state, &mut leg.links) {
+    if !is_all || !is_plain || !is_free_of_home(leg) {
         return None;
     }
     let catalog = &entry.worker.shards;
@@ -67,13 +65,13 @@ fn known_shard(entry: &BookEntry, leg: &mut Leg, command: Command<'_>, input: &[
 
 /// Whether nothing that only the home knows matters to a query at a shard: no transaction is
 /// open, and the session is not bound to its server.
-fn is_free_of_home(state: &SessionState, links: &mut Links) -> bool {
-    let is_bound = state.transaction.rolled_back.is_some()
-        || state.reading().two_byte_quotes
-        || links.lock().is_some()
-        || links.has_pins(&[Pin::Xa])
-        || has_one_connection(state);
-    !is_bound && !links.away.role.shards().inner.iter().any(is_occupied)
+fn is_free_of_home(leg: &mut Leg) -> bool {
+    let is_bound = leg.state.transaction.rolled_back.is_some()
+        || leg.state.reading().two_byte_quotes
+        || leg.links.lock().is_some()
+        || leg.links.has_pins(&[Pin::Xa])
+        || has_one_connection(&leg.state);
+    !is_bound && !leg.links.away.role.shards().inner.iter().any(is_occupied)
 }
 
 /// Whether a transaction is open in an inner session, or was lost there, of which all are to be

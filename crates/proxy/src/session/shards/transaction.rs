@@ -16,7 +16,6 @@ use legs::entry::BookEntry;
 use legs::facts::endings::code;
 use legs::facts::leases::lose_backend_for;
 use legs::leg::Leg;
-use legs::links::Links;
 use legs::shards::command::Command;
 use legs::shards::role::{Inner, Place, Transaction};
 use legs::state::{OF_SESSION, Past, SessionState};
@@ -80,7 +79,7 @@ pub(super) async fn change_transaction(
             let is_special = leg.links.has_pins(&[Pin::NextTransaction]);
             let transaction = &mut leg.links.away.role.shards().transaction;
             (transaction.beginning, transaction.is_special) = (Some(text.into()), is_special);
-            if !is_special && may_begin_later(entry, &leg.state, &leg.links, text) {
+            if !is_special && may_begin_later(entry, leg, text) {
                 leg.links.away.role.shards().last = Place::Home;
                 return Ok(Done::Told(frame::answer(&begin_later(&mut leg.state))));
             }
@@ -106,7 +105,7 @@ async fn divide_transaction(
     let reply = ask_here(entry, leg, text).await?;
     if error_of(&reply).is_none() {
         leg.links.away.role.shards().transaction.savepoints.note(divides, text);
-        let parts = say_at_shards(entry, &leg.state, &mut leg.links, text).await?;
+        let parts = say_at_shards(entry, leg, text).await?;
         if let Some(error) = parts.into_iter().find_map(|part| part.refusal) {
             lose_transaction(entry, leg, ClientError::PartFailed).await?;
             return Err(Halt::Answered(error));
@@ -127,7 +126,7 @@ async fn commit_with(
     clients: Option<Sequel>,
 ) -> Result<Option<Vec<u8>>, Halt> {
     let wrote_at_home = leg.links.away.role.shards().transaction.wrote_at_home;
-    let mut parts = say_at_shards(entry, &leg.state, &mut leg.links, b"COMMIT").await?;
+    let mut parts = say_at_shards(entry, leg, b"COMMIT").await?;
     let mut reply = None;
     let place = committed::Place::Home;
     let is_in = is_open_at_home(&leg.state);
@@ -213,7 +212,7 @@ pub(super) async fn leave_transaction(
 /// Rolls the open transaction back at shards, and at home. A connection on which home refuses
 /// that is closed, which rolls back as well.
 pub(super) async fn roll_back_everywhere(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
-    roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
+    roll_back_at_shards(entry, leg).await?;
     if is_open_at_home(&leg.state) && error_of(&ask_here(entry, leg, b"ROLLBACK").await?).is_some() {
         leg.state.past.remove(Past::BEGINS_LATER);
         leg.state.set_status(leg.state.status & OF_SESSION);
@@ -244,7 +243,7 @@ async fn end_transaction(
     let said = if ends == StatementKind::Commit {
         commit_with(entry, leg, &at_home, Some(sequel)).await?
     } else {
-        roll_back_at_shards(entry, &leg.state, &mut leg.links).await?;
+        roll_back_at_shards(entry, leg).await?;
         None
     };
     let may_pass = is_at_shards && ends == StatementKind::Rollback;
@@ -310,13 +309,9 @@ fn is_still_open(part: &Part) -> bool {
 }
 
 /// Has the transaction end at all shards that are in it. Nothing of it lasts.
-pub(super) async fn roll_back_at_shards(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
-) -> Result<(), Ending> {
-    say_at_shards(entry, state, links, b"ROLLBACK").await?;
-    let shards = links.away.role.shards();
+pub(super) async fn roll_back_at_shards(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
+    say_at_shards(entry, leg, b"ROLLBACK").await?;
+    let shards = leg.links.away.role.shards();
     // A connection on which that was refused is closed: that rolls back.
     shards.inner.retain(|inner| !inner.is_in_transaction());
     shards.inner.iter_mut().for_each(|inner| inner.wrote = false);
@@ -325,17 +320,12 @@ pub(super) async fn roll_back_at_shards(
 
 /// Has all shards that are in the transaction run a statement at the same time. What each has
 /// said.
-async fn say_at_shards(
-    entry: &BookEntry,
-    state: &SessionState,
-    links: &mut Links,
-    text: &[u8],
-) -> Result<Vec<Part>, Ending> {
-    let list = &mut links.away.role.shards().inner;
+async fn say_at_shards(entry: &BookEntry, leg: &mut Leg, text: &[u8]) -> Result<Vec<Part>, Ending> {
+    let list = &mut leg.links.away.role.shards().inner;
     let mut open: Vec<Inner> = list.extract_if(.., |inner| inner.is_in_transaction()).collect();
     let is_one = open.len() == 1;
     for inner in &mut open {
-        follow(inner, state);
+        follow(inner, &leg.state);
         if !is_one {
             // What runs at the same time has controls of its own.
             inner.entry.control = entry.control.control_of_part();
@@ -344,14 +334,18 @@ async fn say_at_shards(
     let controls: Vec<_> = open.iter().map(|inner| Rc::clone(&inner.entry.control)).collect();
     let replies = {
         let asked = pin!(join(open.iter_mut().map(|inner| ask_beside(inner, text))));
-        if is_one { asked.await } else { wait_for_parts((&entry.control, state), &controls, asked).await? }
+        if is_one {
+            asked.await
+        } else {
+            wait_for_parts((&entry.control, &leg.state), &controls, asked).await?
+        }
     };
     let mut parts = Vec::with_capacity(open.len());
     for (mut inner, reply) in open.into_iter().zip(replies) {
         let place = committed::Place::Shard(inner.hostgroup);
         parts.push(Part { place, wrote: inner.wrote, refusal: error_of(&reply?) });
         inner.entry.control = Rc::clone(&entry.control);
-        links.put_inner(inner);
+        leg.links.put_inner(inner);
     }
     Ok(parts)
 }

@@ -66,7 +66,7 @@ impl Cx<'_> {
         let Some(mut decided) = self.leg.flight.as_mut().and_then(|flight| flight.decided.take()) else {
             return Ok(None);
         };
-        match cache_key(self.entry, &self.leg.state, &self.leg.links, command, &decided) {
+        match cache_key(self.entry, self.leg, command, &decided) {
             Err(refusal) => refuse(&mut decided, refusal),
             Ok(asked) => {
                 match look_up(
@@ -79,14 +79,7 @@ impl Cx<'_> {
                         begin_hit(self.entry, self.leg, command, &decided, (rows, bytes));
                         end_hit(self.entry, rows);
                         if command.kind == Kind::Query {
-                            learn_known(
-                                &self.entry.worker,
-                                &self.leg.state,
-                                &self.leg.links,
-                                command.payload(),
-                                decided,
-                                asked,
-                            );
+                            learn_known(&self.entry.worker, self.leg, command.payload(), decided, asked);
                         }
                         let later = input.get(command.packet().len()..).unwrap_or_default();
                         self.io.backlog.extend_from_slice(later);
@@ -129,9 +122,7 @@ impl Cx<'_> {
         let mut known: Option<Asked> = None;
         let (asked, leader) = loop {
             let before = known.take().filter(|asked| is_known_still(&self.entry.worker, asked));
-            let asked = match before
-                .map_or_else(|| cache_key(self.entry, &self.leg.state, &self.leg.links, command, decided), Ok)
-            {
+            let asked = match before.map_or_else(|| cache_key(self.entry, self.leg, command, decided), Ok) {
                 Ok(asked) => asked,
                 Err(refusal) => {
                     refuse(decided, refusal);

@@ -27,10 +27,8 @@ impl Cx<'_> {
         let Some(copied) = command.map(|command| command.copied()) else { return Ok(false) };
         let command = copied.command();
         let decided = match kind {
-            Kind::Query => {
-                judge(self.entry, &self.leg.state, &self.leg.links, (command.text(), true), None, false)
-            }
-            _ => decide_prepared(self.entry, &self.leg.state, &self.leg.links, command),
+            Kind::Query => judge(self.entry, self.leg, (command.text(), true), None, false),
+            _ => decide_prepared(self.entry, self.leg, command),
         };
         note_ruling(&self.entry.worker, &self.leg.state, command, &decided);
         if let Route::Local(reply) = &decided.route

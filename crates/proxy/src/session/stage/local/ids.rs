@@ -61,7 +61,7 @@ impl Cx<'_> {
     /// any other.
     async fn name_threads(&mut self) -> Result<(), Ending> {
         if self.leg.links.in_use.is_none() {
-            let session = self.leg.links.session(&self.leg.state);
+            let session = self.leg.session();
             let hostgroup = session.transaction.unwrap_or(self.leg.state.account.hostgroup());
             if let Err(stop) = self.go_for_command(hostgroup).await {
                 return refuse_unserved(self.entry, self.io, self.leg, stop.unreached()?).await;

@@ -29,7 +29,7 @@ impl Cx<'_> {
     /// Asks the session's server for the user variable that the KILL in the backlog names, and
     /// carries it out. What names no session of the proxy is for the server.
     pub(crate) async fn kill_by_variable(&mut self, kind: Kind) -> Result<(), Ending> {
-        let session = self.leg.links.session(&self.leg.state);
+        let session = self.leg.session();
         let hostgroup = session.transaction.unwrap_or(self.leg.state.account.hostgroup());
         if let Err(stop) = self.go_for_command(hostgroup).await {
             return refuse_unserved(self.entry, self.io, self.leg, stop.unreached()?).await;

@@ -102,7 +102,7 @@ async fn explain_route(
     if entry.worker.has_shards.get() {
         return Box::pin(explain_shards(entry, leg, command, from)).await;
     }
-    Ok(explain_command(entry, &leg.state, &leg.links, command, from))
+    Ok(explain_command(entry, leg, command, from))
 }
 
 /// The packets of a result of texts, the first one with sequence id `seq`.
