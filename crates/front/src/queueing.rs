@@ -22,5 +22,5 @@ pub(crate) fn line(quota: &Arc<Quota>, patience: Duration, most: u32, now: Durat
 pub(crate) async fn turn(quota: &Quota, line: InLine, deadline: Instant) -> Result<Share, NoPlace> {
     let begun = Instant::now();
     let share = timeout_at(deadline, line.share()).await;
-    share.map_err(|_| NoPlace::Late(begun.elapsed(), quota.waiting().saturating_sub(1)))
+    share.map_err(|_| NoPlace::Late(begun.elapsed(), quota.waiting()))
 }

@@ -99,7 +99,7 @@ impl Template {
                 let node = table.nodes().get(usize::try_from(shard).ok()?)?;
                 let is_same = node.schema == self.schema && node.table == self.table;
                 let branch = Branch { hostgroup: node.hostgroup, ..Branch::default() };
-                return (is_same && self.texts.fit(sql)).then_some(Goes::One(branch));
+                return is_same.then_some(Goes::One(branch));
             }
             Prune::Some(shards) => shards,
             Prune::All(_) => (0..Shard::try_from(table.nodes().len()).ok()?).collect(),

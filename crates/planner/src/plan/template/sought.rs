@@ -115,6 +115,7 @@ impl Sought {
             })
         };
         Some(match self {
+            Self::Anything if !texts.fit(sql) => return None,
             Self::Anything => prune(Test::Any),
             Self::Equal(slot) => prune(Test::Equal(value(slot)?)),
             Self::In(slots) => prune(Test::In(&slots.iter().map(value).collect::<Option<Vec<_>>>()?)),
