@@ -105,7 +105,7 @@ impl Preparing {
 }
 
 /// All of one session.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Registry {
     /// What servers are preparing, in the order of the commands.
     awaiting: VecDeque<Preparing>,
@@ -117,25 +117,11 @@ pub struct Registry {
     homes: Homes,
     /// How many there have been.
     serial: u64,
-    last: u32,
-    next_own_id: u32,
+    /// The number that the client knows the last one by, if it was not refused that.
+    last: Option<u32>,
+    /// The proxy's next number, from the first on.
+    next_own: u32,
     bytes: usize,
-}
-
-impl Default for Registry {
-    fn default() -> Self {
-        Self {
-            awaiting: VecDeque::new(),
-            hearing: None,
-            told: Definitions::default(),
-            by_id: HashMap::new(),
-            homes: Homes::default(),
-            serial: 0,
-            last: LAST_STATEMENT,
-            next_own_id: FIRST_OWN_ID,
-            bytes: 0,
-        }
-    }
 }
 
 impl Registry {
@@ -165,7 +151,7 @@ impl Registry {
 
     /// The client was refused a statement: none is the last one.
     pub const fn forget_last(&mut self) {
-        self.last = LAST_STATEMENT;
+        self.last = None;
     }
 
     /// The server of a connection to this hostgroup has answered the first statement that was
@@ -205,7 +191,7 @@ impl Registry {
         let prepared = Prepared::new(what, self.serial, home, statement, told);
         self.homes.settle(home, prepared.freedom());
         self.by_id.insert(id, prepared);
-        self.last = id;
+        self.last = Some(id);
     }
 
     /// The number that the client will know a statement by to which a server has given `id`.
@@ -213,11 +199,10 @@ impl Registry {
         if id < FIRST_OWN_ID && !self.by_id.contains_key(&id) {
             return id;
         }
-        while self.by_id.contains_key(&self.next_own_id) {
-            self.next_own_id =
-                if self.next_own_id >= LAST_STATEMENT - 1 { FIRST_OWN_ID } else { self.next_own_id + 1 };
+        while self.by_id.contains_key(&(FIRST_OWN_ID + self.next_own)) {
+            self.next_own = (self.next_own + 1) % (LAST_STATEMENT - FIRST_OWN_ID);
         }
-        self.next_own_id
+        FIRST_OWN_ID + self.next_own
     }
 
     /// Whether there are statements to which a connection may give the number of another one: some
@@ -255,7 +240,7 @@ impl Registry {
     /// The number in a command, in which MariaDB's clients may mean the last one.
     pub fn meant(&self, id: u32) -> u32 {
         // While a statement is being prepared, its id is not known yet.
-        if id == LAST_STATEMENT && self.awaiting.is_empty() { self.last } else { id }
+        self.last.filter(|_| id == LAST_STATEMENT && self.awaiting.is_empty()).unwrap_or(id)
     }
 
     /// The numbers that the client knows statements by, in order.
