@@ -6,7 +6,7 @@
 
 mod patch;
 
-pub use patch::{Patch, add_types, splice};
+pub use patch::{Patch, add_types, renumber, splice};
 
 use wire::command::{
     Attribute, ExecuteParams, Kind, Query, STATEMENT_ID, StmtExecute, opens_cursor, statement_id,

@@ -41,13 +41,19 @@ impl Patch {
             Self::Name(known_as) => *known_as,
             Self::Typed(typed) => typed.known_as,
         };
-        if let Some(id) = packets.get_mut(HEADER_LEN + STATEMENT_ID.start..HEADER_LEN + STATEMENT_ID.end) {
-            id.copy_from_slice(&known_as.to_le_bytes());
-        }
+        renumber(packets.get_mut(HEADER_LEN..).unwrap_or_default(), known_as);
         if let Self::Typed(typed) = self {
             add_types(&mut packets, typed.values, &typed.types);
         }
         packets
+    }
+}
+
+/// Puts the number of a statement in the place of that in a payload, which is of a command for it,
+/// or of the answer that has prepared it.
+pub fn renumber(payload: &mut [u8], id: u32) {
+    if let Some(number) = payload.get_mut(STATEMENT_ID) {
+        number.copy_from_slice(&id.to_le_bytes());
     }
 }
 

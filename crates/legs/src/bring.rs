@@ -47,7 +47,7 @@ impl Leg {
                 all.note_parts(id, home, false);
                 Box::pin(close_at(entry, &mut self.state, &mut self.links, home, serial)).await?;
             }
-            return Err(reset_nothing(self, kind, id));
+            return Err(reset_nothing(self, id));
         }
         if prepared.lacks_at(hostgroup, kind) {
             return Err(refuse_statement(kind, id));
@@ -62,14 +62,15 @@ impl Leg {
         if is_of_no_use(self, id, prepared, (reads_last, has_parts)) {
             Box::pin(close_here(entry, &mut self.state, &mut self.links, id)).await?;
         }
-        let mut parts = self.state.take_parts(kind, id);
+        let needs_parts = kind != Kind::StmtFetch;
+        let mut parts = if needs_parts { self.state.keep_parts(id, Vec::new()) } else { Vec::new() };
         let known_as = match self.statement_here(entry, kind, id, has_parts).await? {
             Ok(known_as) => known_as,
             Err(why) => match Box::pin(self.go_without(entry, kind, id, why, decided)).await {
                 Err(stop) if kind == Kind::SendLongData || matches!(stop, Stop::Elsewhere) => {
                     // Parts that came later are behind them.
-                    parts.append(&mut self.state.take_parts(kind, id));
-                    self.state.put_parts_back(id, parts);
+                    parts.append(&mut self.state.keep_parts(id, Vec::new()));
+                    self.state.keep_parts(id, parts);
                     return Err(stop);
                 }
                 here => here?,
@@ -79,8 +80,8 @@ impl Leg {
             Box::pin(send_parts(&entry.worker, self, known_as, parts)).await?;
         }
         let command = self.flight.command(self.state.identity.capabilities);
-        let patch = command.map_or(Ok(None), |command| self.links.patch(&self.state, command, known_as));
-        if let Ok(patch) = patch {
+        let patch = command.map_or(Some(None), |command| self.links.patch(&self.state, command, known_as));
+        if let Some(patch) = patch {
             tell_columns(self, kind, id);
             decided.patch = patch;
             return Ok(());
@@ -168,8 +169,8 @@ impl Leg {
 /// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is
 /// nothing to reset, and to prepare the statement would take away the warnings that the client
 /// may ask for.
-fn reset_nothing(leg: &mut Leg, kind: Kind, id: u32) -> Stop {
-    drop(leg.state.take_parts(kind, id));
+fn reset_nothing(leg: &mut Leg, id: u32) -> Stop {
+    leg.state.keep_parts(id, Vec::new());
     leg.links.note_ran(&mut leg.state);
     leg.state.last.counted.changed = 0;
     leg.state.last.hide_changed();

@@ -103,9 +103,7 @@ impl Links {
         }
         Ok(())
     }
-}
 
-impl Links {
     /// The hostgroups to which there are connections, or were idle ones.
     fn hostgroups(&self) -> Vec<u32> {
         let bound = self.bound().map(|backend| backend.server().hostgroup());

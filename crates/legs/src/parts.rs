@@ -3,10 +3,11 @@
 //! say. Servers do not answer that command. So the parts are kept, and go out as soon as the
 //! statement is there, at the latest in front of its execution.
 
+use command::renumber;
 use front::ending::Ending;
 use runtime::limits::PARTS_BYTES_MAX;
 use session::error::ClientError;
-use wire::command::{Kind, STATEMENT_ID};
+use wire::command::Kind;
 use wire::frame::{HEADER_LEN, put_message};
 
 use crate::backlog::{complete_front, skip_command};
@@ -39,7 +40,7 @@ pub async fn drop_unanswered(
 /// Keeps the part in the backlog behind those that are kept. If they are too many the statement
 /// is closed: it must not be executed without them.
 async fn keep_part(entry: &BookEntry, io: &mut Io, leg: &mut Leg, id: u32) -> Result<(), Ending> {
-    let mut parts = leg.state.take_parts(Kind::SendLongData, id);
+    let mut parts = leg.state.keep_parts(id, Vec::new());
     let len = io.command(leg.state.identity.capabilities).map_or(0, |command| command.payload_len() as usize);
     let has_room = parts.len() + HEADER_LEN + len <= PARTS_BYTES_MAX;
     if has_room {
@@ -47,12 +48,12 @@ async fn keep_part(entry: &BookEntry, io: &mut Io, leg: &mut Leg, id: u32) -> Re
     }
     if let Some(payload) = io.whole_front().filter(|_| has_room) {
         let mut payload = payload.to_vec();
-        if let (Some(all), Some(named)) = (&leg.state.prepared, payload.get_mut(STATEMENT_ID)) {
+        if let Some(all) = &leg.state.prepared {
             // Which one was the last is another one later.
-            named.copy_from_slice(&all.meant(id).to_le_bytes());
+            renumber(&mut payload, all.meant(id));
         }
         put_message(&mut parts, 0, &payload);
-        leg.state.put_parts_back(id, parts);
+        leg.state.keep_parts(id, parts);
     } else {
         close_at_all(entry, &mut leg.state, &mut leg.links, id).await?;
     }

@@ -41,28 +41,22 @@ impl SessionState {
 
 impl Links {
     /// What the backend in use, which knows the statement of a command as this, gets otherwise than
-    /// it has come: the number, and types that the server lacks. An error if the command is too
-    /// large for that.
-    pub fn patch(
-        &self,
-        state: &SessionState,
-        command: Command<'_>,
-        known_as: u32,
-    ) -> Result<Option<Patch>, TooLarge> {
+    /// it has come: the number, and types that the server lacks. Nothing if the command has no room
+    /// for these.
+    pub fn patch(&self, state: &SessionState, command: Command<'_>, known_as: u32) -> Option<Option<Patch>> {
         let named = (command.statement() != Some(known_as)).then_some(Patch::Name(known_as));
         let lacks = |one: &&Prepared| one.what.text.is_some() && !one.has_types_at(self.state());
-        let Some(prepared) = state.named(command).filter(lacks) else { return Ok(named) };
+        let Some(prepared) = state.named(command).filter(lacks) else { return Some(named) };
         let count = prepared.params();
         // What does not make sense the server has to say.
-        let Some(params) = command.params(count) else { return Ok(named) };
+        let Some(params) = command.params(count) else { return Some(named) };
         let own = params.types_without_attributes(count, command.caps);
         match prepared.types().filter(|_| own.is_none()) {
             Some((types, _)) if params.count == usize::from(count) && count > 0 => {
-                let patch = Patch::typed(command, known_as, types, params.values.len());
-                patch.map(Some).ok_or(TooLarge)
+                Patch::typed(command, known_as, types, params.values.len()).map(Some)
             }
             // Attributes without types: their types are unknown.
-            _ => Ok(named),
+            _ => Some(named),
         }
     }
 
@@ -84,13 +78,7 @@ impl Links {
         link.state_mut().places.add(prepared.serial, found, Came::Reused);
         Some(found.id)
     }
-}
 
-/// A command has no room for the types that its server lacks.
-#[derive(Debug)]
-pub struct TooLarge;
-
-impl Links {
     /// What the backend in use gets otherwise than the command has come, if it has the statement
     /// that this names, and nothing is to be sent there for it first. Nothing if something is.
     pub fn patch_here(
@@ -123,7 +111,7 @@ impl Links {
         if !is_usable || !prepared.unsent.is_empty() {
             return None;
         }
-        self.patch(state, command, place.statement.id).ok()
+        self.patch(state, command, place.statement.id)
     }
 
     /// The same of an execution whose statement another session has left there: it is this
@@ -136,6 +124,6 @@ impl Links {
             return None;
         }
         let known_as = self.reuse_statement(state, id, &state.typed_by(command))?;
-        self.patch(state, command, known_as).ok()
+        self.patch(state, command, known_as)
     }
 }

@@ -1,11 +1,10 @@
 //! What a command changes for those behind it, and how it is written anew.
 
 use std::future::poll_fn;
-use std::ops::Range;
 use std::sync::Arc;
 use std::task::Poll;
 
-use command::{Command, splice};
+use command::{Command, renumber, splice};
 use front::ending::Ending;
 use runtime::control::Control;
 use runtime::decided::Decided;
@@ -16,7 +15,7 @@ use session::statement::kill::PreparedKill;
 use sql::shape::Effects;
 use tokio::time::Instant;
 use wire::Capabilities;
-use wire::command::{Kind, STATEMENT_ID};
+use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 
 use crate::digest::digest_text;
@@ -50,19 +49,15 @@ pub fn note_prepared(leg: &mut Leg, command: Command<'_>) {
             link.state_mut().places.leave(serial);
         }
         Kind::SendLongData | Kind::StmtReset => all.note_parts(id, hostgroup, kind == Kind::SendLongData),
-        Kind::StmtBulkExecute => {
-            let Some(prepared) = all.get_mut(id) else { return };
-            if let Some(place) = link.state_mut().places.get_mut(serial) {
-                place.note_own();
+        Kind::StmtExecute | Kind::StmtBulkExecute => {
+            let is_one = kind == Kind::StmtExecute;
+            if is_one {
+                all.keep_home(id, hostgroup, opens_cursor);
             }
-            if let Some(change) = prepared.what.change.clone() {
-                propose(leg, Box::new(change));
-            }
-        }
-        Kind::StmtExecute => {
-            all.keep_home(id, hostgroup, opens_cursor);
             let Some(prepared) = all.get_mut(id) else { return };
-            prepared.note_executed();
+            if is_one {
+                prepared.note_executed();
+            }
             let Some(place) = link.state_mut().places.get_mut(serial) else { return };
             place.note_own();
             if prepared.what.text.is_some()
@@ -77,7 +72,7 @@ pub fn note_prepared(leg: &mut Leg, command: Command<'_>) {
                 }
             }
             if let Some(mut change) = prepared.what.change.clone() {
-                if let Some(at) = change.passed_by {
+                if let Some(at) = change.passed_by.filter(|_| is_one) {
                     change.set_passed(leg.state.value_of(command, at));
                 }
                 propose(leg, Box::new(change));
@@ -115,14 +110,11 @@ pub(crate) async fn send_parts(
     known_as: u32,
     mut parts: Vec<u8>,
 ) -> Result<(), Ending> {
-    const ID: Range<usize> = HEADER_LEN + STATEMENT_ID.start..HEADER_LEN + STATEMENT_ID.end;
     let mut rest = &mut parts[..];
     while let Some(command) = Command::first(rest, leg.state.identity.capabilities) {
         let len = command.packet().len();
         note_prepared(leg, command);
-        if let Some(id) = rest.get_mut(ID) {
-            id.copy_from_slice(&known_as.to_le_bytes());
-        }
+        renumber(rest.get_mut(HEADER_LEN..).unwrap_or_default(), known_as);
         rest = rest.get_mut(len..).unwrap_or_default();
     }
     note_at_server(worker, Kind::SendLongData);

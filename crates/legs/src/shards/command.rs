@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use command::renumber;
 use planner::plan::Branch;
 use route::StatementPlan;
 use shard::Value;
@@ -10,7 +11,7 @@ use wire::codec::Reader;
 use wire::command::{ExecuteParams, Kind, StmtExecute, take_value};
 use wire::{Capabilities, Codec as _, frame};
 
-use crate::shards::prepared::{Context, Statement, renumber};
+use crate::shards::prepared::{Context, Statement};
 use crate::shards::values::Own;
 
 /// Where the flags of an execution are in its payload.

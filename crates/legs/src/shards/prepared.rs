@@ -178,13 +178,6 @@ pub fn depends_on_modes(text: &[u8]) -> bool {
     text.iter().any(is_mark) || [&b"||"[..], b"not", b"group", b"having"].iter().any(|word| has(word))
 }
 
-/// The number of a statement in the place of that in a command's payload.
-pub fn renumber(payload: &mut [u8], id: u32) {
-    if let Some(place) = payload.get_mut(STATEMENT_ID) {
-        place.copy_from_slice(&id.to_le_bytes());
-    }
-}
-
 /// The number and the counts of columns and parameters in the reply to a `COM_STMT_PREPARE`.
 pub fn prepared(reply: &[u8]) -> Option<(u32, u16)> {
     let mut reader = Reader::new(wire::frame::front(reply));

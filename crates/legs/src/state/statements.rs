@@ -82,20 +82,11 @@ impl SessionState {
         types.unwrap_or_default()
     }
 
-    /// The parts that are kept for this statement, if the command is one that needs them, or that
-    /// forgets them.
-    pub(crate) fn take_parts(&mut self, kind: Kind, id: u32) -> Vec<u8> {
-        let needs =
-            matches!(kind, Kind::SendLongData | Kind::StmtExecute | Kind::StmtBulkExecute | Kind::StmtReset);
-        let prepared = self.prepared.as_mut().filter(|_| needs).and_then(|all| all.get_mut(id));
-        prepared.map(|prepared| std::mem::take(&mut prepared.unsent)).unwrap_or_default()
-    }
-
-    /// Keeps them again.
-    pub(crate) fn put_parts_back(&mut self, id: u32, parts: Vec<u8>) {
-        if let Some(prepared) = self.prepared.as_mut().and_then(|all| all.get_mut(id)) {
-            prepared.unsent = parts;
-        }
+    /// Keeps these parts for a statement, in place of those that are kept for it. Returns the
+    /// latter.
+    pub(crate) fn keep_parts(&mut self, id: u32, parts: Vec<u8>) -> Vec<u8> {
+        let prepared = self.prepared.as_mut().and_then(|all| all.get_mut(id));
+        prepared.map(|prepared| std::mem::replace(&mut prepared.unsent, parts)).unwrap_or_default()
     }
 
     /// A statement is prepared. MariaDB prepares LOAD DATA as well.

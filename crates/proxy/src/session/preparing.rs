@@ -1,6 +1,6 @@
 //! Statements that a client prepares, and that the proxy prepares for it.
 
-use command::Command;
+use command::{Command, renumber};
 use legs::backlog::{complete_front, skip_command};
 use legs::facts::asking::ask_server;
 use legs::facts::executions::preparing;
@@ -11,7 +11,6 @@ use legs::stop::Stop;
 use runtime::decided::Decided;
 use runtime::invariant::broken;
 use session::definitions::Definitions;
-use wire::command::STATEMENT_ID;
 use wire::frame::{HEADER_LEN, MAX_PAYLOAD};
 use wire::reply::Answer;
 
@@ -66,11 +65,7 @@ impl Cx<'_> {
             }
             let id = all.client_id(statement.id);
             all.enter(id, preparing, (hostgroup, link.state_mut()), statement, told);
-            if let Some(bytes) =
-                reply.bytes.get_mut(HEADER_LEN + STATEMENT_ID.start..HEADER_LEN + STATEMENT_ID.end)
-            {
-                bytes.copy_from_slice(&id.to_le_bytes());
-            }
+            renumber(reply.bytes.get_mut(HEADER_LEN..).unwrap_or_default(), id);
             self.entry.control.running.statement.set(id);
         }
         self.entry.answered_at_server(&self.leg.links, &reply);

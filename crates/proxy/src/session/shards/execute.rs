@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
+use command::renumber;
 use legs::backlog::{complete_front, skip_command};
 use legs::entry::BookEntry;
 use legs::facts::shown::measure_own;
 use legs::io::Io;
 use legs::leg::Leg;
 use legs::shards::command::{Command, with_types};
-use legs::shards::prepared::{Site, Statement, depends_on_modes, prepared, renumber};
+use legs::shards::prepared::{Site, Statement, depends_on_modes, prepared};
 use legs::shards::values::values;
 use sql::StatementKind;
 use wire::command::{Kind, StmtExecute, statement_id};

@@ -1,9 +1,10 @@
 //! Where a prepared statement is prepared at shards: for each text of a branch, in each leg that
 //! executes it.
 
+use command::renumber;
 use legs::leg::Leg;
 use legs::shards::command::Command;
-use legs::shards::prepared::{Site, prepared, renumber};
+use legs::shards::prepared::{Site, prepared};
 use legs::shards::role::Inner;
 use planner::plan::Branch;
 use runtime::worker::Worker;
