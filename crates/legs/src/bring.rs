@@ -52,7 +52,7 @@ impl Leg {
         if prepared.lacks_at(hostgroup, kind) {
             return Err(refuse_statement(kind, id));
         }
-        let command = self.flight.command(self.state.identity.capabilities);
+        let command = self.command();
         if command.is_some_and(|command| self.state.lacks_types(self.links.state(), command)) {
             return Err(Stop::kept(ClientError::NeedReprepare));
         }
@@ -79,7 +79,7 @@ impl Leg {
         if !parts.is_empty() && kind != Kind::StmtReset {
             Box::pin(send_parts(&entry.worker, self, known_as, parts)).await?;
         }
-        let command = self.flight.command(self.state.identity.capabilities);
+        let command = self.command();
         let patch = command.map_or(Some(None), |command| self.links.patch(&self.state, command, known_as));
         if let Some(patch) = patch {
             tell_columns(self, kind, id);
@@ -102,7 +102,7 @@ impl Leg {
             return Ok(Ok(known_as));
         }
         if !has_parts && kind != Kind::StmtFetch {
-            let command = self.flight.command(self.state.identity.capabilities);
+            let command = self.command();
             let typed = command.map(|command| self.state.typed_by(command)).unwrap_or_default();
             if let Some(known_as) = self.links.reuse_statement(&self.state, id, &typed) {
                 return Ok(Ok(known_as));

@@ -41,15 +41,6 @@ fn is_at_any(worker: &Worker, hostgroup: u32, fresh: &Fresh) -> Option<bool> {
     worker.shared.upstream.pool.is_any(hostgroup, has)
 }
 
-/// How a statement has to wait.
-#[derive(Debug)]
-struct Patience {
-    fresh: Fresh,
-    hostgroup: u32,
-    limit: Duration,
-    end: Instant,
-}
-
 impl Leg {
     /// Gets to a server that has what must be seen: where no reader of a pair has, its writer does
     /// the command; servers of others are waited for. Acknowledged writes are seen to behind that.
@@ -88,8 +79,7 @@ impl Leg {
         if settings.is_writer(hostgroup) {
             return self.reach(entry, decided).await;
         }
-        let limit = settings.variables.connect_timeout_server_max;
-        let patience = Patience { fresh, hostgroup, limit, end: Instant::now() + limit };
+        let end = Instant::now() + settings.variables.connect_timeout_server_max;
         let is_bound = self.session().is_bound_to(hostgroup);
         let writer = writer_for(&entry.worker, self, decided).filter(|_| !is_bound);
         // Who is bound needs only the server that it has.
@@ -99,7 +89,7 @@ impl Leg {
             (_, Some(writer)) => return self.leave_to(entry, writer, decided).await,
             (Some(false), None) => {
                 let is_over = |worker: &Worker| is_at_any(worker, hostgroup, &fresh) != Some(false);
-                self.wait_to_catch_up(entry, &patience, is_over).await?;
+                self.wait_to_catch_up(entry, (&fresh, hostgroup), end, is_over).await?;
             }
         }
         self.reach_one_with(entry, fresh, decided).await?;
@@ -108,7 +98,7 @@ impl Leg {
         match writer {
             _ if has(&entry.worker) => Ok(()),
             Some(writer) => self.leave_to(entry, writer, decided).await,
-            None => self.wait_to_catch_up(entry, &patience, has).await,
+            None => self.wait_to_catch_up(entry, (&fresh, hostgroup), end, has).await,
         }
     }
 
@@ -153,20 +143,19 @@ impl Leg {
     async fn wait_to_catch_up(
         &mut self,
         entry: &BookEntry,
-        patience: &Patience,
+        (fresh, hostgroup): (&Fresh, u32),
+        end: Instant,
         is_over: impl Fn(&Worker) -> bool,
     ) -> Result<(), Stop> {
-        let Patience { fresh, hostgroup, limit, end } = patience;
         let begun = Instant::now();
-        let command = self.flight.command(self.state.identity.capabilities);
-        show_waiting(entry, &self.state, &self.flight, command);
+        show_waiting(entry, self);
         let worker = Rc::clone(&entry.worker);
         let over = async {
             while !is_over(&worker) {
                 sleep(LOOK).await;
             }
         };
-        let over = pin!(timeout_at(*end, over));
+        let over = pin!(timeout_at(end, over));
         let waited = while_wanted(&entry.control, self.state.identity.capabilities, over).await?;
         entry.end_running(&self.links);
         if fresh.max_lag.is_some() {
@@ -178,7 +167,8 @@ impl Leg {
             Some(Ok(())) => return Ok(()),
             Some(Err(_)) => {
                 let why = format_args!("none of its servers that could be had is known {fresh}");
-                ClientError::no_backend(*hostgroup, *limit, &why)
+                let limit = entry.worker.settings().variables.connect_timeout_server_max;
+                ClientError::no_backend(hostgroup, limit, &why)
             }
             None => ClientError::Interrupted,
         };

@@ -13,11 +13,10 @@ use session::causal::applied::Machine;
 use session::causal::question::Reply;
 use session::causal::{lost, untold};
 use tokio::time::Instant;
-use upstream::query;
 use wire::reply::Answer;
 
 use crate::entry::BookEntry;
-use crate::facts::asking::{ask_besides, ask_server, internal_query_within, packet_of};
+use crate::facts::asking::{ask_besides, ask_text, internal_query_within, packet_of};
 use crate::facts::causal::{Awaited, note_answer, question_for};
 use crate::leg::Leg;
 use crate::links::Links;
@@ -126,11 +125,9 @@ impl Leg {
         text: &str,
         decided: &mut Decided,
     ) -> Result<Option<Vec<u8>>, Stop> {
-        let question = (query(self.state.identity.capabilities, text.as_bytes()), Answer::Result);
-        match ask_server(entry, self, &[question]).await? {
-            Ok(replies) => Ok(replies.first().and_then(|reply| reply.only_row()).map(<[u8]>::to_vec)),
-            Err(error) => Err(self.set_up_failed(error, decided)),
-        }
+        let reply = ask_text(entry, self, text.as_bytes()).await?;
+        let reply = reply.map_err(|error| self.set_up_failed(error, decided))?;
+        Ok(reply.only_row().map(<[u8]>::to_vec))
     }
 }
 

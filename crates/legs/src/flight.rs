@@ -9,7 +9,6 @@ use std::num::NonZeroU64;
 use std::ops::Deref;
 use std::rc::Rc;
 
-use ::command::Command;
 use observe::running::Paused;
 use reply::Taps;
 use reply::listing::Absent;
@@ -22,8 +21,6 @@ use session::statement::Own;
 use sql::StatementKind;
 use tokio::time::Instant;
 use upstream::{Ahead, InLine};
-use wire::Capabilities;
-use wire::command::Kind;
 use wire::frame::front;
 
 use crate::hidden::{Batched, Refused};
@@ -125,20 +122,9 @@ impl InFlight {
         !self.proposed.as_ref().is_none_or(|change| change.is_quiet())
     }
 
-    /// The command for which a connection is set up, of a client that can do this.
-    pub fn command(&self, caps: Capabilities) -> Option<Command<'_>> {
-        Command::first(&self.front, caps)
-    }
-
-    /// Its payload, as far as it is there.
+    /// The payload of the command for which a connection is set up, as far as it is there.
     pub(crate) fn payload(&self) -> &[u8] {
         front(&self.front)
-    }
-
-    /// Its text, if it is a `COM_QUERY`, and whole.
-    pub(crate) fn text(&self, caps: Capabilities) -> Option<&[u8]> {
-        let command = self.command(caps).filter(Command::is_whole)?;
-        (command.kind == Kind::Query).then(|| command.text())
     }
 
     /// What was decided about the command is carried out.

@@ -17,7 +17,7 @@ use wire::command::Kind;
 use wire::reply::Answer;
 
 use crate::entry::BookEntry;
-use crate::facts::asking::{ask_besides, ask_server, packet_of};
+use crate::facts::asking::{ask_besides, ask_text, packet_of};
 use crate::facts::sharing::{is_left_to_itself, may_leave_diagnostics};
 use crate::io::Io;
 use crate::leg::Leg;
@@ -119,18 +119,17 @@ pub async fn keep_error(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> 
         return Ok(());
     }
     leg.links.note_ran(&mut leg.state);
-    let question = (packet_of(&leg.state, QUESTION), Answer::Result);
     // If that fails, the client hears of it with its next statement.
-    let replies = ask_server(entry, leg, &[question]).await?.unwrap_or_default();
+    let reply = ask_text(entry, leg, QUESTION).await?.ok();
     leg.links.hide_last_result(&mut leg.state);
     let Some(mut error) = leg.state.take_kept_error() else { return Ok(()) };
-    if replies.first().is_some_and(Reply::is_empty) {
+    if reply.as_ref().is_some_and(Reply::is_empty) {
         // A later statement has taken it away, of which it was not certain that it has tables.
         leg.state.errors = None;
         leg.links.release_diagnostics();
         return Ok(());
     }
-    if replies.first().is_some_and(|reply| error.is_all_in(reply)) {
+    if reply.is_some_and(|reply| error.is_all_in(&reply)) {
         error.is_released = true;
         leg.state.errors.get_or_insert_default().kept = Some(error);
         leg.links.release_diagnostics();

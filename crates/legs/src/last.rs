@@ -8,10 +8,9 @@ use session::state::results::LastId;
 use session::state::substitute::with_numbers;
 use sql::shape::Effects;
 use wire::command::Kind;
-use wire::reply::Answer;
 
 use crate::entry::BookEntry;
-use crate::facts::asking::{ask_server, forget_warnings, packet_of};
+use crate::facts::asking::{ask_text, forget_warnings};
 use crate::facts::executions::rewrite;
 use crate::kept_error::tell_error_again;
 use crate::leg::Leg;
@@ -47,13 +46,11 @@ pub(crate) async fn bring_id(entry: &BookEntry, leg: &mut Leg, decided: &mut Dec
     }
     let id = leg.state.last.results.last_id().known();
     // At MySQL anything else would hide how many rows were found.
-    let set = (packet_of(&leg.state, format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
-    let replies = match ask_server(entry, leg, &[set]).await? {
-        Ok(replies) => replies,
-        Err(error) => return Err(leg.set_up_failed(error, decided)),
-    };
-    if let Some(refusal) = replies.iter().find(|reply| reply.error().is_some()) {
-        return Err(Stop::Told(refusal.payload().to_vec()));
+    let set = format!("SET last_insert_id = {id}");
+    let reply = ask_text(entry, leg, set.as_bytes()).await?;
+    let reply = reply.map_err(|error| leg.set_up_failed(error, decided))?;
+    if reply.error().is_some() {
+        return Err(Stop::Told(reply.payload().to_vec()));
     }
     leg.state.last.results.set_last_id(LastId::Is(id));
     // That has hidden how many rows the statement before had.
@@ -100,7 +97,7 @@ async fn tell_numbers(entry: &BookEntry, leg: &mut Leg, kind: Kind) -> Result<()
     }
     let told = match kind {
         Kind::Query => {
-            let text = leg.flight.text(leg.state.identity.capabilities).unwrap_or_default();
+            let text = leg.text().unwrap_or_default();
             with_numbers(text, leg.links.unknown_here(&leg.state))
         }
         // It is told when it is prepared.

@@ -49,7 +49,7 @@ impl Leg {
         let kept = &entry.worker.upstream.kept;
         let has_to_prepare =
             |command: Command<'_>| self.links.has_to_prepare(kept, &self.state, command, decided);
-        if self.flight.command(self.state.identity.capabilities).is_some_and(has_to_prepare)
+        if self.command().is_some_and(has_to_prepare)
             && let Err(error) = Box::pin(prepare_before(entry, self)).await?
         {
             return Err(self.set_up_failed(error, decided));

@@ -14,11 +14,10 @@ use sql::StatementKind;
 use sql::shape::Effects;
 use upstream::{AcquireError, Ahead, Full, part};
 use wire::command::Kind;
-use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
 use crate::entry::BookEntry;
-use crate::facts::asking::{ask_server, packet_of};
+use crate::facts::asking::ask_text;
 use crate::facts::leases::lose_backend;
 use crate::io::Io;
 use crate::leg::Leg;
@@ -84,7 +83,7 @@ impl Leg {
         entry: &BookEntry,
         decided: &mut Decided,
     ) -> Result<(), Stop> {
-        match self.flight.text(self.state.identity.capabilities).and_then(bracket) {
+        match self.text().and_then(bracket) {
             // Servers commit a transaction when another one begins: this one is empty.
             Some(Bracket::Begin) => self.state.past.remove(Past::BEGINS_LATER),
             Some(Bracket::End) => {
@@ -140,17 +139,16 @@ pub fn end_unbegun(state: &mut SessionState) -> Vec<u8> {
 
 /// Says the `BEGIN` that was answered here.
 async fn say_begin(entry: &BookEntry, leg: &mut Leg) -> Result<(), Stop> {
-    let text = packet_of(&leg.state, b"BEGIN");
-    let replies = ask_server(entry, leg, &[(text, Answer::Result)]).await?.map_err(AcquireError::Proxy)?;
-    let refusal = replies.iter().find(|reply| reply.error().is_some());
-    refusal.map_or(Ok(()), |reply| Err(AcquireError::Server(reply.payload().to_vec()).into()))
+    let reply = ask_text(entry, leg, b"BEGIN").await?.map_err(AcquireError::Proxy)?;
+    let refusal = reply.error().map(|_| AcquireError::Server(reply.payload().to_vec()));
+    refusal.map_or(Ok(()), |refusal| Err(refusal.into()))
 }
 
 /// How the command in the backlog is done without a writer.
 fn without_writer(entry: &BookEntry, leg: &Leg, decided: &Decided) -> Without {
-    let Leg { state, links, flight } = leg;
+    let state = &leg.state;
     let account = &*state.account;
-    let session = links.session(state);
+    let session = leg.session();
     let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
     let writer = account.default_hostgroup;
     if is_bound || account.listener.is_some() || decided.hostgroup() != writer {
@@ -161,14 +159,13 @@ fn without_writer(entry: &BookEntry, leg: &Leg, decided: &Decided) -> Without {
     let Some(reader) = routes.pairs.reader(writer).filter(|_| routes.split_on) else {
         return Without::Waits;
     };
-    let caps = state.identity.capabilities;
-    let bracket = flight.text(caps).and_then(bracket);
+    let bracket = leg.text().and_then(bracket);
     if bracket == Some(Bracket::Begin) {
         return if account.transaction_persistent { Without::Later } else { Without::Waits };
     }
     let is_for_reader = match decided.plan.statement() {
         None => matches!(
-            flight.command(caps).map(|command| command.kind),
+            leg.command().map(|command| command.kind),
             Some(Kind::InitDb | Kind::SetOption | Kind::ResetConnection | Kind::Statistics)
         ),
         Some(StatementKind::Set | StatementKind::Use) => {
@@ -178,7 +175,7 @@ fn without_writer(entry: &BookEntry, leg: &Leg, decided: &Decided) -> Without {
         Some(StatementKind::Select) => {
             !decided.plan.tables && decided.plan.effects.difference(Effects::SERVER).is_empty()
         }
-        Some(StatementKind::Show) => session.autocommit && flight.text(caps).is_some_and(is_shown_anywhere),
+        Some(StatementKind::Show) => session.autocommit && leg.text().is_some_and(is_shown_anywhere),
         Some(StatementKind::Commit | StatementKind::Rollback) => {
             let chains = state.settings().any(|(name, _)| name == COMPLETION_TYPE);
             bracket == Some(Bracket::End) && !chains

@@ -150,8 +150,9 @@ impl Wanted {
 
 /// What a statement must see, and the servers of its hostgroup that do not have it, or are to be
 /// left alone, each with the reason.
-pub fn must_see(shared: &Shared, hostgroup: u32, wanted: &Wanted) -> MustSee {
-    let Fresh { gtid, max_lag } = wanted.fresh;
+pub fn must_see(shared: &Shared, hostgroup: u32, fresh: Fresh, replicas_from: u32) -> MustSee {
+    let wanted = Wanted::new(fresh, shared, hostgroup, replicas_from);
+    let Fresh { gtid, max_lag } = fresh;
     let servers = shared.upstream.pool.explain(hostgroup, shared.uptime()).into_iter().map(|one| one.server);
     let lacking = servers.filter_map(|server| {
         let why = wanted.why_not(shared, &server.endpoint().endpoint)?;

@@ -8,7 +8,7 @@ use std::task::Poll;
 
 use front::ending::Ending;
 use runtime::control::Signal;
-use runtime::invariant::in_use;
+use runtime::invariant::{broken, in_use};
 use session::error::{ClientError, Gone};
 use session::identity::PLAIN;
 use session::state::Pin;
@@ -139,9 +139,8 @@ pub async fn forget_warnings(entry: &BookEntry, leg: &mut Leg) -> Result<(), End
 /// Ends the transaction that a question has begun where `autocommit` is off.
 pub(crate) async fn end_question(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
     if leg.state.status.contains(StatusFlags::IN_TRANSACTION) {
-        let commit = (packet_of(&leg.state, COMMIT), Answer::Result);
         // If that fails, the client hears of it with its next statement.
-        let _ = ask_server(entry, leg, &[commit]).await?;
+        let _ = ask_text(entry, leg, COMMIT).await?;
         leg.links.note_ran(&mut leg.state);
     }
     Ok(())
@@ -151,10 +150,9 @@ pub(crate) async fn end_question(entry: &BookEntry, leg: &mut Leg) -> Result<(),
 /// does not tell. False if their answers could not be read.
 pub(crate) async fn ask_rows(entry: &BookEntry, leg: &mut Leg) -> Result<bool, Ending> {
     let unknown = leg.links.unknown_here(&leg.state);
-    let question = (packet_of(&leg.state, FIRST_QUESTION), Answer::Result);
-    let replies = ask_server(entry, leg, &[question]).await?.unwrap_or_default();
+    let reply = ask_text(entry, leg, FIRST_QUESTION).await?;
     leg.links.hide_last_result(&mut leg.state);
-    let row = replies.first().and_then(Reply::only_row).map(texts).unwrap_or_default();
+    let row = reply.ok().as_ref().and_then(Reply::only_row).map(texts).unwrap_or_default();
     let mut numbers = row.iter();
     let counted = &mut leg.state.last.counted;
     if let Some(changed) = numbers.next().and_then(|text| text.parse().ok()) {
@@ -213,4 +211,17 @@ pub async fn ask_server(
 ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
     let limit = entry.worker.settings().variables.connect_timeout_server_max;
     internal_query_within(entry, leg, limit, commands, None).await
+}
+
+/// The same for one statement.
+pub async fn ask_text(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    text: &[u8],
+) -> Result<Result<Reply, ClientError>, Ending> {
+    let question = (packet_of(&leg.state, text), Answer::Result);
+    match ask_server(entry, leg, &[question]).await? {
+        Ok(mut replies) => replies.pop().map(Ok).ok_or_else(|| broken("a statement without its reply")),
+        Err(error) => Ok(Err(error)),
+    }
 }

@@ -210,8 +210,7 @@ impl Leg {
         };
         let begun = Instant::now();
         if !in_line.as_ref().is_some_and(|line| line.has_stood()) {
-            let command = self.flight.command(self.state.identity.capabilities);
-            show_waiting(entry, &self.state, &self.flight, command);
+            show_waiting(entry, self);
         }
         let acquired = {
             let shares = shares(entry, &self.state, hostgroup) && !self.flight.wants_new && !lacks_schema;

@@ -11,6 +11,7 @@ use crate::entry::BookEntry;
 use crate::facts::records::{note_traced_here, note_traced_wait, place_here};
 use crate::flight::Flight;
 use crate::io::Io;
+use crate::leg::Leg;
 use crate::measure::logs;
 use crate::state::SessionState;
 
@@ -27,23 +28,17 @@ pub fn measure_own(
 }
 
 /// A command waits for a backend, or for its turn.
-pub fn show_waiting(entry: &BookEntry, state: &SessionState, flight: &Flight, command: Option<Command<'_>>) {
-    show_waiting_since(entry, state, flight, command, Instant::now());
+pub fn show_waiting(entry: &BookEntry, leg: &Leg) {
+    show_waiting_since(entry, leg, leg.command(), Instant::now());
 }
 
 /// The same for who has just looked at the clock.
-pub fn show_waiting_since(
-    entry: &BookEntry,
-    state: &SessionState,
-    flight: &Flight,
-    command: Option<Command<'_>>,
-    now: Instant,
-) {
+pub fn show_waiting_since(entry: &BookEntry, leg: &Leg, command: Option<Command<'_>>, now: Instant) {
     if let Some(command) = command {
-        entry.begin_running_at(Measured::plain(command.kind), state.shown(&entry.worker, command), now);
-        note_traced_wait(entry, state, command, now);
+        entry.begin_running_at(Measured::plain(command.kind), leg.state.shown(&entry.worker, command), now);
+        note_traced_wait(entry, &leg.state, command, now);
     }
-    if let Some(paused) = &flight.paused {
+    if let Some(paused) = &leg.flight.paused {
         entry.control.running.resume(paused);
     }
 }

@@ -53,7 +53,7 @@ impl Cx<'_> {
         if is_waiting {
             self.io.backlog = input.to_vec();
             let command = self.io.command(self.leg.state.identity.capabilities);
-            show_waiting_since(self.entry, &self.leg.state, &self.leg.flight, command, began);
+            show_waiting_since(self.entry, self.leg, command, began);
         }
         is_waiting
     }

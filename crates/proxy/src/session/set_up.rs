@@ -7,7 +7,7 @@ use legs::backlog::{complete_front, will_be_whole};
 use legs::client::watched;
 use legs::close::close_everywhere;
 use legs::entry::BookEntry;
-use legs::facts::asking::{ask_server, forget_warnings, packet_of};
+use legs::facts::asking::{ask_text, forget_warnings};
 use legs::facts::screened::{note_ruling, note_sighting};
 use legs::kept_error::refuse_and_keep;
 use legs::leg::Leg;
@@ -22,7 +22,6 @@ use runtime::invariant::broken;
 use upstream::AcquireError;
 use wire::command::Kind;
 use wire::frame::front;
-use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
 use crate::ending::Ending;
@@ -171,11 +170,10 @@ impl Cx<'_> {
 /// elsewhere.
 async fn commit_first(leg: &mut Leg, entry: &BookEntry) -> Result<(), Stop> {
     note_commit(entry, &leg.state, &mut leg.flight);
-    let commit = (packet_of(&leg.state, b"COMMIT"), Answer::Result);
-    match ask_server(entry, leg, &[commit]).await? {
+    match ask_text(entry, leg, b"COMMIT").await? {
         Err(error) => Err(Stop::refused(ClientError::CommitUnknown(Box::new(error)))),
-        Ok(replies) if leg.state.status.contains(StatusFlags::IN_TRANSACTION) => {
-            Err(Stop::Told(replies.first().map_or(&[][..], |reply| front(&reply.bytes)).to_vec()))
+        Ok(reply) if leg.state.status.contains(StatusFlags::IN_TRANSACTION) => {
+            Err(Stop::Told(front(&reply.bytes).to_vec()))
         }
         Ok(_) => Ok(()),
     }

@@ -4,11 +4,10 @@
 //! while the client may ask for warnings, it is asked later.
 
 use legs::entry::BookEntry;
-use legs::facts::asking::{ask_server, packet_of};
+use legs::facts::asking::ask_text;
 use legs::facts::orders::note_own_limit;
 use legs::leg::Leg;
 use upstream::Reply;
-use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, packet};
 
 use crate::ending::Ending;
@@ -26,11 +25,10 @@ pub(super) async fn ask_what_is_set(entry: &BookEntry, leg: &mut Leg) -> Result<
     let Some(link) = leg.links.connection() else { return Ok(()) };
     let names: Vec<Box<str>> = link.state().pins.unknown_values().map(Box::from).collect();
     let columns: Vec<String> = names.iter().map(|name| set::question(name)).collect();
-    let question = packet_of(&leg.state, format!("SELECT {}", columns.join(", ")).as_bytes());
     // If that fails, the client hears of it with its next statement.
-    let replies = ask_server(entry, leg, &[(question, Answer::Result)]).await?.unwrap_or_default();
+    let reply = ask_text(entry, leg, format!("SELECT {}", columns.join(", ")).as_bytes()).await?;
     leg.links.hide_last_result(&mut leg.state);
-    let settings = replies.first().map(|reply| told(reply, &names, leg.state.identity.capabilities));
+    let settings = reply.ok().map(|reply| told(&reply, &names, leg.state.identity.capabilities));
     if let Some(link) = leg.links.state_mut() {
         leg.state.note_told(settings.unwrap_or_default(), link);
     }

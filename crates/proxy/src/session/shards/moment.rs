@@ -6,9 +6,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use legs::facts::asking::{ask_server, packet_of};
+use legs::facts::asking::ask_text;
 use legs::shards::role::Inner;
-use wire::reply::Answer;
 
 use crate::error::ClientError;
 use crate::session::shards::done::Halt;
@@ -47,8 +46,7 @@ async fn say(inner: &mut Inner, text: &str) -> Result<(), Halt> {
         return Err(ClientError::not_sharded(part, "its time cannot be set").into());
     }
     leg.links.hide_last_result(&mut leg.state);
-    let command = (packet_of(&leg.state, text.as_bytes()), Answer::Result);
-    let replies = ask_server(&inner.entry, leg, &[command]).await?;
+    let reply = ask_text(&inner.entry, leg, text.as_bytes()).await?;
     leg.flight.end_try();
-    replies?.iter().try_for_each(|reply| Halt::of_reply(&reply.bytes))
+    Halt::of_reply(&reply?.bytes)
 }

@@ -26,7 +26,7 @@ use legs::facts::records::{note_traced_here, place_of_hit};
 use legs::facts::replies::write_to_client;
 use legs::facts::screened::{note_ruling, note_sighting};
 use legs::facts::sharing::take_back;
-use legs::facts::shown::show_waiting;
+use legs::facts::shown::show_waiting_since;
 use legs::flight::Flight;
 use legs::io::Io;
 use legs::leg::Leg;
@@ -148,7 +148,7 @@ impl Cx<'_> {
             let deadline = begun + Duration::from_millis(asked.how.policy.timeout_ms.into());
             self.leg.release_to_wait(self.entry);
             let command = self.io.command(self.leg.state.identity.capabilities);
-            show_waiting(self.entry, &self.leg.state, &self.leg.flight, command);
+            show_waiting_since(self.entry, self.leg, command, Instant::now());
             let others = await_others(self.entry, self.io, self.leg, (waiter, asked.row), since_us, deadline);
             let (landed, miss) = others.await?;
             self.entry.end_running(&self.leg.links);

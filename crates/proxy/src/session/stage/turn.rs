@@ -109,8 +109,7 @@ async fn wait_for_turn(
     let (settings, user) = (entry.worker.settings(), Arc::clone(&leg.state.identity.account.user));
     let wait = Wait::of(&settings, &user, orders);
     leg.release_to_wait(entry);
-    let command = leg.flight.command(leg.state.identity.capabilities);
-    show_waiting(entry, &leg.state, &leg.flight, command);
+    show_waiting(entry, leg);
     entry.control.delayed.set(true);
     let longest = settings.variables.connect_timeout_server_max;
     let begun = Instant::now();

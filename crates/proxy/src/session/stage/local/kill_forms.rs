@@ -7,7 +7,7 @@
 use command::Command;
 use legs::correction::correction;
 use legs::entry::BookEntry;
-use legs::facts::asking::{ask_server, packet_of};
+use legs::facts::asking::{ask_text, packet_of};
 use legs::facts::kills::kill_by_parameter;
 use legs::io::Io;
 use legs::reply::refuse_here;
@@ -15,7 +15,6 @@ use legs::state::SessionState;
 use runtime::mail::Verdict;
 use wire::command::Kind;
 use wire::frame;
-use wire::reply::Answer;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -38,13 +37,15 @@ impl Cx<'_> {
         let Some(form) = kill::parse(&text) else { return Ok(()) };
         let Target::Variable(name) = form.target else { return Ok(()) };
         self.leg.links.hide_last_result(&mut self.leg.state);
-        let question = (packet_of(&self.leg.state, &[b"SELECT @", name].concat()), Answer::Result);
-        let replies = match ask_server(self.entry, self.leg, &[question]).await? {
-            Ok(replies) => replies,
+        let reply = match ask_text(self.entry, self.leg, &[b"SELECT @", name].concat()).await? {
+            Ok(reply) => reply,
             Err(error) => return refuse_here(self.entry, self.io, self.leg, kind, &error).await,
         };
-        let value = replies.first().and_then(|reply| reply.only_cells().next()?);
-        let id = value.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
+        let id = reply
+            .only_cells()
+            .next()
+            .flatten()
+            .and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
         if let Some(kill) = id.map(|id| form.with(id)).filter(Kill::is_of_a_session) {
             return self.kill_here(kind, kill).await;
         }
