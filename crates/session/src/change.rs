@@ -121,11 +121,6 @@ pub const ISOLATION_LEVEL: &[u8] = b"isolation level";
 /// The same, if that is whether it may write.
 pub const ACCESS_MODE: &[u8] = b"access mode";
 
-/// Whether a `SET TRANSACTION` has `READ ONLY` or `READ WRITE` in it.
-fn sets_access_mode(text: &[u8]) -> bool {
-    has(text, "only") || has(text, "write")
-}
-
 /// Whether a text may name something that decides what others mean: an SQL mode, character sets.
 fn names_mode(text: &[u8]) -> bool {
     let mut names = ["sql_mode", "names", "char", "collation"].into_iter().chain(RESOLVED);
@@ -396,7 +391,9 @@ impl Change {
                 self.marks.extend(user_variables.then(|| Mark::begin(Pin::UserVariable)));
             }
             set::Change::NextTransaction => {
-                let name = if sets_access_mode(text) { ACCESS_MODE } else { ISOLATION_LEVEL };
+                // READ ONLY or READ WRITE.
+                let sets_access = has(text, "only") || has(text, "write");
+                let name = if sets_access { ACCESS_MODE } else { ISOLATION_LEVEL };
                 self.marks.push(Mark::Begin(Pin::NextTransaction, name.into()));
             }
             set::Change::Nothing => {}

@@ -116,15 +116,10 @@ pub fn xa(text: &[u8]) -> Option<Xa> {
     if !words.keyword("XA") {
         return None;
     }
-    match words.name()? {
-        word if ["START", "BEGIN"].iter().any(|begin| word.eq_ignore_ascii_case(begin.as_bytes())) => {
-            Some(Xa::Begins)
-        }
-        word if ["COMMIT", "ROLLBACK"].iter().any(|end| word.eq_ignore_ascii_case(end.as_bytes())) => {
-            Some(Xa::Ends)
-        }
-        _ => None,
+    if words.keyword("START") || words.keyword("BEGIN") {
+        return Some(Xa::Begins);
     }
+    (words.keyword("COMMIT") || words.keyword("ROLLBACK")).then_some(Xa::Ends)
 }
 
 #[cfg(test)]

@@ -82,13 +82,10 @@ fn switch(words: &mut Words<'_>) -> Option<bool> {
     if let Some(number) = words.number() {
         return (number < 2).then_some(number == 1);
     }
-    let name = words.name()?;
-    let is = |word: &str| name.eq_ignore_ascii_case(word.as_bytes());
-    match () {
-        () if is("ON") || is("TRUE") => Some(true),
-        () if is("OFF") || is("FALSE") => Some(false),
-        () => None,
+    if words.keyword("ON") || words.keyword("TRUE") {
+        return Some(true);
     }
+    (words.keyword("OFF") || words.keyword("FALSE")).then_some(false)
 }
 
 #[cfg(test)]
