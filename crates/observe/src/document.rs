@@ -17,9 +17,7 @@ const INDENT: &[u8] = b"    ";
 /// A value of a document. Members stand in the order in which they are named.
 #[derive(Debug)]
 pub enum Value {
-    /// Text.
-    Text(String),
-    /// A number, `true`, `false`.
+    /// Text, a number, `true`, `false`.
     Plain(serde_json::Value),
     /// Named members.
     Object(Vec<(String, Self)>),
@@ -27,7 +25,7 @@ pub enum Value {
     List(Vec<Self>),
 }
 
-use Value::{List, Object, Plain, Text};
+use Value::{List, Object, Plain};
 
 /// How a document is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,10 +38,10 @@ pub enum Form {
 
 /// Text; bytes that are not UTF-8 are replaced.
 pub fn text(bytes: impl AsRef<[u8]>) -> Value {
-    Text(String::from_utf8_lossy(bytes.as_ref()).into_owned())
+    plain(String::from_utf8_lossy(bytes.as_ref()))
 }
 
-/// A number, or whether something is so.
+/// A text, a number, or whether something is so.
 pub fn plain(value: impl Into<serde_json::Value>) -> Value {
     Plain(value.into())
 }
@@ -102,7 +100,6 @@ impl Value {
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Text(text) => serializer.serialize_str(text),
             Plain(value) => value.serialize(serializer),
             Object(members) => serializer.collect_map(members.iter().map(|(name, value)| (name, value))),
             List(items) => serializer.collect_seq(items),

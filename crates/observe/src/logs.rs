@@ -3,7 +3,7 @@
 //!
 //! What is written where, and by whom, is in the crate [`querylog`].
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use config::Config;
@@ -46,9 +46,10 @@ impl LogSettings {
     /// What `config` says about logs.
     pub fn new(config: &Config) -> Self {
         let (variables, pointsman) = (&config.variables, &config.pointsman);
+        // Files with a relative name are in the folder of the process's files.
+        let path = |name: &str| Path::new(&config.datadir).join(name);
         let file = |name: &str, size_max: u32| {
-            (!name.is_empty())
-                .then(|| LogFile { base: path(&config.datadir, name), size_max: size_max.into() })
+            (!name.is_empty()).then(|| LogFile { base: path(name), size_max: size_max.into() })
         };
         let files = Settings {
             events: file(&variables.eventslog_filename, variables.eventslog_filesize),
@@ -99,11 +100,6 @@ impl LogSettings {
     pub const fn text_kept(&self) -> usize {
         if self.is_any && self.text_max > SHOWN_BYTES_MAX { self.text_max } else { SHOWN_BYTES_MAX }
     }
-}
-
-/// Files with a relative name are in the folder of the process's files.
-fn path(datadir: &str, name: &str) -> PathBuf {
-    Path::new(datadir).join(name)
 }
 
 /// The logs of a process. Each has a queue and a thread of its own.

@@ -102,7 +102,8 @@ impl Ledger {
             if seen >= STATEMENTS_PER_TURN || bytes >= STATEMENT_BYTES_PER_TURN {
                 return (copied, Some(hash));
             }
-            if let Some(entry) = entry.upgrade().filter(|entry| entry.is_had()) {
+            let is_had = |entry: &Rc<Entry>| entry.clients.get() > 0 || entry.servers.get() > 0;
+            if let Some(entry) = entry.upgrade().filter(is_had) {
                 copied.push(entry.copy(with_texts));
                 bytes += if with_texts { entry.text.len() } else { 0 };
             }
@@ -114,10 +115,6 @@ impl Ledger {
 impl Entry {
     fn is(&self, caller: &Caller, text: &Text) -> bool {
         (self.caller.user(), self.caller.schema()) == (caller.user(), caller.schema()) && *self.text == **text
-    }
-
-    const fn is_had(&self) -> bool {
-        self.clients.get() > 0 || self.servers.get() > 0
     }
 
     fn copy(&self, with_text: bool) -> StatementStats {

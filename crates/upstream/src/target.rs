@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use config::Endpoint;
+use config::{Endpoint, Server};
 
 /// A server that sessions get connections to. Displayed as its [`Endpoint`].
 #[derive(Debug, Clone)]
@@ -30,14 +30,9 @@ impl AsRef<Endpoint> for Target {
 
 impl Target {
     /// The target that a row of `mysql_servers` describes.
-    pub fn new(server: &config::Server) -> Self {
-        Self {
-            endpoint: server.endpoint(),
-            use_ssl: server.use_ssl,
-            compression: server.compression,
-            uncompressed: Arc::default(),
-            packet_limit: Arc::default(),
-        }
+    pub fn new(server: &Server) -> Self {
+        let Server { use_ssl, compression, .. } = *server;
+        Self { use_ssl, compression, ..Self::at(server.endpoint()) }
     }
 
     /// The server at `endpoint`, to be found in the pool.
