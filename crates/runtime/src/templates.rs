@@ -45,8 +45,8 @@ struct Known {
 /// A plan that is remembered.
 #[derive(Debug)]
 pub enum Kept {
-    /// That of all statements with one outline, or of executions of one text; with what is done, but
-    /// for branches, if several shards run them.
+    /// That of all statements with one outline, or of executions of one text; with what is done if
+    /// several shards run them, but for branches.
     Template(Template, Option<Box<Scattered>>),
     /// That of one text, which several shards run.
     Repeated(Box<[u8]>, Box<Scattered>),
