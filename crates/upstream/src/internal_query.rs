@@ -93,8 +93,8 @@ pub async fn internal_query(
 /// The same, and sends the packets of a client's whole `command` behind the queries.
 ///
 /// The reply to the command, of the kind `answer`, is not read here: the session takes it
-/// ([`Connection::promote`]), or drops it ([`drain_reply`]). `stops` says whether trackers in it
-/// are looked at.
+/// ([`Pipeline::promote`](crate::Pipeline::promote)), or drops it ([`drain_reply`]). `stops` says
+/// whether trackers in it are looked at.
 pub async fn ask_in_front(
     worker: &Worker,
     link: &mut Connection,
