@@ -53,7 +53,11 @@ impl Leg {
             return Err(refuse_statement(kind, id));
         }
         let command = self.command();
-        if command.is_some_and(|command| self.state.lacks_types(self.links.state(), command)) {
+        let lacks_types = |command| {
+            let prepared = self.state.named(command);
+            prepared.is_some_and(|prepared| self.state.lacks_types(prepared, self.links.state(), command))
+        };
+        if command.is_some_and(lacks_types) {
             return Err(Stop::kept(ClientError::NeedReprepare));
         }
         let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();
@@ -80,8 +84,8 @@ impl Leg {
             Box::pin(send_parts(&entry.worker, self, known_as, parts)).await?;
         }
         let command = self.command();
-        let patch = command.map_or(Some(None), |command| self.links.patch(&self.state, command, known_as));
-        if let Some(patch) = patch {
+        let patch = |command| self.links.patch(self.state.named(command), command, known_as);
+        if let Some(patch) = command.map_or(Some(None), patch) {
             tell_columns(self, kind, id);
             decided.patch = patch;
             return Ok(());

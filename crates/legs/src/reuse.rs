@@ -43,10 +43,15 @@ impl Links {
     /// What the backend in use, which knows the statement of a command as this, gets otherwise than
     /// it has come: the number, and types that the server lacks. Nothing if the command has no room
     /// for these.
-    pub fn patch(&self, state: &SessionState, command: Command<'_>, known_as: u32) -> Option<Option<Patch>> {
+    pub fn patch(
+        &self,
+        prepared: Option<&Prepared>,
+        command: Command<'_>,
+        known_as: u32,
+    ) -> Option<Option<Patch>> {
         let named = (command.statement() != Some(known_as)).then_some(Patch::Name(known_as));
         let lacks = |one: &&Prepared| one.what.text.is_some() && !one.has_types_at(self.state());
-        let Some(prepared) = state.named(command).filter(lacks) else { return Some(named) };
+        let Some(prepared) = prepared.filter(lacks) else { return Some(named) };
         let count = prepared.params();
         // What does not make sense the server has to say.
         let Some(params) = command.params(count) else { return Some(named) };
@@ -103,7 +108,7 @@ impl Links {
             Kind::StmtExecute => {
                 place.came != Came::ForOnce
                     && !prepared.has_other_columns_at(link)
-                    && !state.lacks_types(link, command)
+                    && !state.lacks_types(prepared, link, command)
             }
             Kind::SendLongData => place.came != Came::Reused,
             _ => true,
@@ -111,7 +116,7 @@ impl Links {
         if !is_usable || !prepared.unsent.is_empty() {
             return None;
         }
-        self.patch(state, command, place.statement.id)
+        self.patch(Some(prepared), command, place.statement.id)
     }
 
     /// The same of an execution whose statement another session has left there: it is this
@@ -120,10 +125,11 @@ impl Links {
         let id = command.statement().filter(|_| command.kind == Kind::StmtExecute && command.is_whole())?;
         let prepared = state.statement(id)?;
         let link = self.state();
-        if prepared.at(link).is_some() || !is_usual(prepared, command) || state.lacks_types(link, command) {
+        let is_there = prepared.at(link).is_some();
+        if is_there || !is_usual(prepared, command) || state.lacks_types(prepared, link, command) {
             return None;
         }
         let known_as = self.reuse_statement(state, id, &state.typed_by(command))?;
-        self.patch(state, command, known_as)
+        self.patch(Some(prepared), command, known_as)
     }
 }

@@ -62,10 +62,10 @@ impl SessionState {
         }
     }
 
-    /// Whether an execution comes without types that the server of this connection does not know,
-    /// and values are not read any more as they were when the types were sent.
-    pub fn lacks_types(&self, link: Option<&LinkState>, command: Command<'_>) -> bool {
-        let Some(prepared) = self.named(command) else { return false };
+    /// Whether an execution of this statement comes without types that the server of this
+    /// connection does not know, and values are not read any more as they were when the types were
+    /// sent.
+    pub fn lacks_types(&self, prepared: &Prepared, link: Option<&LinkState>, command: Command<'_>) -> bool {
         let is_stale = prepared.types().is_some_and(|(_, at)| !self.reads_as_at(at));
         let lacks = |params: ExecuteParams<'_>| {
             params.types_without_attributes(prepared.params(), command.caps).is_none()

@@ -52,11 +52,12 @@ enum Texts {
 }
 
 impl Template {
-    /// The template of a statement that one server executes as this branch, or several do; none if
-    /// its plan may depend on more than the values that are sought.
-    pub fn of(request: &Request<'_>, one: Option<&Branch>) -> Option<Self> {
+    /// The template of a statement whose plan has these branches; none if the plan may depend on
+    /// more than the values that are sought.
+    pub fn of(request: &Request<'_>, branches: &[Branch]) -> Option<Self> {
         let (tree, root) = (request.tree, request.tree.root()?);
         let is_query = tree.children(root).next().is_some_and(|first| tree.kind(first) == Kind::Query);
+        let one = if let [one] = branches { Some(one) } else { None };
         let is_as_it_came = one.is_none_or(|one| one.text.is_none() && one.placeholders.is_none());
         if !is_query || !is_as_it_came || tree.is_conditional() || request.asked.shard.is_some() {
             return None;
@@ -85,7 +86,13 @@ impl Template {
         }
         let column = columns::compares(request, &uses, &key);
         let (schema, table) = (only.schema.clone(), only.name.clone());
-        Some(Self { schema, table, column, texts, sought, spread })
+        let template = Self { schema, table, column, texts, sought, spread };
+        // The planner may know more of the key than what is sought.
+        let is_same = match template.goes(request.layout, request.sql, request.parameters)? {
+            Goes::One(branch) => *branches == [branch],
+            Goes::Many(all) => *branches == all,
+        };
+        is_same.then_some(template)
     }
 
     /// Where a statement goes that is executed with these parameters; none if the template says

@@ -21,8 +21,8 @@ const VALUES: [&str; 9] =
 
 fn template(sql: &str, parameters: &[Value<'_>]) -> Option<Template> {
     with_request(sql, parameters, |request| match plan(request) {
-        Plan::One(branch) => Template::of(request, Some(&branch)),
-        Plan::Many(_) => Template::of(request, None),
+        Plan::One(branch) => Template::of(request, &[branch]),
+        Plan::Many(plan) => Template::of(request, &plan.branches),
         _ => None,
     })
 }
@@ -118,7 +118,9 @@ fn what_changes_rows_or_names_has_no_template() {
 }
 
 /// Queries of several shards with `{}` and `[]` in the places of values.
-const WIDE: [&str; 17] = [
+const WIDE: [&str; 19] = [
+    "SELECT id FROM orders WHERE (user_id, id) IN (({}, 1), ([], 2))",
+    "SELECT id FROM orders WHERE user_id = id AND id IN ({}, [])",
     "SELECT * FROM orders WHERE user_id IN ({}, [])",
     "SELECT name FROM orders WHERE user_id IN ({}, []) ORDER BY id",
     "SELECT name FROM orders WHERE user_id BETWEEN {} AND [] ORDER BY 1",

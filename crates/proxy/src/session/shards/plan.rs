@@ -219,12 +219,12 @@ fn kept(
     layout: &Layout,
     way: &Way,
 ) -> Option<Kept> {
-    let (one, many) = match way {
-        Way::One { branch, .. } => (Some(branch), None),
-        Way::Many(scattered) if scattered.is_query() => (None, Some(scattered)),
+    let (branches, many) = match way {
+        Way::One { branch, .. } => (std::slice::from_ref(branch), None),
+        Way::Many(scattered) if scattered.is_query() => (&scattered.branches[..], Some(scattered)),
         _ => return None,
     };
-    let made = |request: &Request<'_>, _| Template::of(request, one);
+    let made = |request: &Request<'_>, _| Template::of(request, branches);
     let template = with_request(entry, state, (command, tree), read, layout, &[], made).flatten();
     let of_many = |plan: &Scattered| Box::new(Scattered { branches: Vec::new(), ..plan.clone() });
     match (template, many) {
