@@ -41,7 +41,8 @@ impl Leg {
         };
         let (home, is_at_home, serial) = (prepared.home, prepared.is_at_home(), prepared.serial);
         let came = prepared.at(self.links.state()).map(|place| place.came);
-        if kind == Kind::StmtReset && came.is_none() && (!is_at_home || hostgroup != home) {
+        let is_elsewhere = if is_at_home { hostgroup != home } else { came.is_none() };
+        if kind == Kind::StmtReset && is_elsewhere {
             // Its cursor and its values are elsewhere, and end with the statement there.
             if let Some(all) = self.state.prepared.as_mut().filter(|_| is_at_home) {
                 all.note_parts(id, home, false);
@@ -53,10 +54,7 @@ impl Leg {
             return Err(refuse_statement(kind, id));
         }
         let command = self.command();
-        let lacks_types = |command| {
-            let prepared = self.state.named(command);
-            prepared.is_some_and(|prepared| self.state.lacks_types(prepared, self.links.state(), command))
-        };
+        let lacks_types = |command| self.state.lacks_types(prepared, self.links.state(), command);
         if command.is_some_and(lacks_types) {
             return Err(Stop::kept(ClientError::NeedReprepare));
         }

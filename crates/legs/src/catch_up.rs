@@ -92,6 +92,10 @@ impl Leg {
                 self.wait_to_catch_up(entry, (&fresh, hostgroup), end, is_over).await?;
             }
         }
+        if fresh == Fresh::default() {
+            // Any server will do, and is asked.
+            return self.reach(entry, decided).await;
+        }
         self.reach_one_with(entry, fresh, decided).await?;
         let Some((server, peer)) = self.server_at(hostgroup) else { return Ok(()) };
         let has = |worker: &Worker| fresh.is_at_peer(&worker.shared, &server, peer);

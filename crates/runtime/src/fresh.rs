@@ -74,7 +74,8 @@ impl Fresh {
 
     /// How far a server is behind, if that is too far.
     fn excess(&self, shared: &Shared, server: &Endpoint) -> Option<Duration> {
-        shared.watching.lags.of(server).filter(|lag| self.max_lag.is_some_and(|max| *lag > max))
+        let max = self.max_lag?;
+        shared.watching.lags.of(server).filter(|lag| *lag > max)
     }
 
     /// How many servers of a hostgroup that sessions may get are too far behind.

@@ -39,16 +39,7 @@ impl Outline {
     ///
     /// [facts]: crate::digest::Facts
     pub fn fits(&self, sql: &[u8]) -> bool {
-        let mut from = 0;
-        let mut rest = sql;
-        for value in &self.values {
-            let around = Span { start: from, end: value.start }.of(&self.text);
-            let Some(behind) = rest.strip_prefix(around) else { return false };
-            let kind = self.text.get(value.start).copied().unwrap_or(0);
-            let Some(behind) = skip_plain(behind, kind) else { return false };
-            (from, rest) = (value.end, behind);
-        }
-        self.text.get(from..) == Some(rest)
+        self.walk(sql, |_| {}).is_some()
     }
 
     /// Where the plain values of the statement are that the outline was made of.
@@ -64,17 +55,32 @@ impl Outline {
     /// Where the plain value with this number is in `sql`; nothing if `sql` does not have the
     /// outline.
     pub fn value_of(&self, sql: &[u8], number: usize) -> Option<Span> {
-        let (mut from, mut rest, mut found) = (0, sql, None);
-        for (at, value) in self.values.iter().enumerate() {
+        let (mut left, mut found) = (number, None);
+        self.walk(sql, |span| match left.checked_sub(1) {
+            Some(less) => left = less,
+            None => found = found.or(Some(span)),
+        })?;
+        found
+    }
+
+    /// Where all of them are.
+    pub fn values_in(&self, sql: &[u8]) -> Option<Vec<Span>> {
+        let mut all = Vec::with_capacity(self.values.len());
+        self.walk(sql, |span| all.push(span))?;
+        Some(all)
+    }
+
+    /// Has `each` look at the plain values of `sql`; nothing if `sql` does not have the outline.
+    fn walk(&self, sql: &[u8], mut each: impl FnMut(Span)) -> Option<()> {
+        let (mut from, mut rest) = (0, sql);
+        for value in &self.values {
             rest = rest.strip_prefix(Span { start: from, end: value.start }.of(&self.text))?;
             let start = sql.len() - rest.len();
             rest = skip_plain(rest, self.text.get(value.start).copied()?)?;
             from = value.end;
-            if at == number {
-                found = Some(Span { start, end: sql.len() - rest.len() });
-            }
+            each(Span { start, end: sql.len() - rest.len() });
         }
-        found.filter(|_| self.text.get(from..) == Some(rest))
+        (self.text.get(from..) == Some(rest)).then_some(())
     }
 
     /// A statement with this outline, and what `other` says in the place of each plain value.

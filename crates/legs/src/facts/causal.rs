@@ -33,8 +33,8 @@ pub(crate) struct Awaited {
     pub(crate) version: u64,
 }
 
-/// What the command in the backlog must see, if that matters for where it goes. Where that is
-/// nothing that readers of binary logs or lags tell, its server may have to be asked for writes.
+/// What the command in the backlog must see, if that matters for where it goes. If that is nothing
+/// that readers of binary logs or lags tell, its server is to be asked for writes.
 #[inline]
 pub fn must_see(worker: &Worker, leg: &Leg, kind: Kind, decided: &Decided) -> Option<Fresh> {
     let is_causal = leg.state.own().is_some();

@@ -115,16 +115,6 @@ impl Template {
     }
 }
 
-impl Texts {
-    /// Whether `sql` is one of them.
-    fn fit(&self, sql: &[u8]) -> bool {
-        match self {
-            Self::Outline(outline) => outline.fits(sql),
-            Self::One(text) => **text == *sql,
-        }
-    }
-}
-
 /// The `WHERE` of a block.
 fn clause_of(request: &Request<'_>, block: NodeId) -> Option<NodeId> {
     let tree = request.tree;

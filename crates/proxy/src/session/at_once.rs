@@ -18,14 +18,14 @@ use crate::session::facts::routing::decide;
 use crate::session::route::len_to_complete;
 use crate::session::stage::turn;
 
-/// What is to be done with a command, if that is to send it to the backend in use. If not, it
-/// is kept in [`decided`](legs::flight::InFlight::decided); nothing is if more of the command has
-/// to be there first.
+/// What is to be done with a command, if that is to send it to the backend in use, whose statement
+/// of another session may be this one's from then on. If not, it is kept in
+/// [`decided`](legs::flight::InFlight::decided); nothing is if more of the command has to be there
+/// first.
 pub(super) fn points_here(entry: &BookEntry, leg: &mut Leg, command: Command<'_>) -> Option<Decided> {
     let known = leg.flight.as_mut().and_then(|flight| flight.decided.take());
-    let decided = if let Some(decided) = known {
-        // A patch is for the connection that was set up before.
-        Decided { patch: None, ..decided }
+    let mut decided = if let Some(decided) = known {
+        decided
     } else {
         leg.state.trace(Trace::clear);
         decide(entry, leg, command)?
@@ -36,8 +36,11 @@ pub(super) fn points_here(entry: &BookEntry, leg: &mut Leg, command: Command<'_>
         && let Some(patch) = (leg.links.patch_here(kept, &leg.state, command))
             .or_else(|| leg.links.patch_reused(&leg.state, command))
     {
-        return Some(Decided { patch, ..decided });
+        decided.patch = patch;
+        return Some(decided);
     }
+    // It was for the connection that was set up before.
+    decided.patch = None;
     leg.flight.begin().decided = Some(decided);
     None
 }

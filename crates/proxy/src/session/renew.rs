@@ -60,7 +60,7 @@ impl Cx<'_> {
             Ok(_) => {
                 send_once_more(&self.entry.control, self.io, &mut self.leg.flight, command);
                 let decided = Decided::plainly_to(self.leg.state.here).after_its_turn();
-                let prepared = self.leg.state.prepared.as_ref().and_then(|all| all.get(statement));
+                let prepared = self.leg.state.statement(statement);
                 self.leg.flight.begin().decided =
                     prepared.map(|prepared| decided.prepared_as(&prepared.what));
                 Ok(())

@@ -332,23 +332,46 @@ fn c17_without_autocommit_parts_go_where_the_execution_begins_its_transaction() 
 #[test]
 fn c17_an_execution_does_not_leave_parts_behind() {
     play(async || {
-        let sql = b"SELECT a FROM t WHERE b = ?";
-        let Scene { mut client, mut writer, mut reader, .. } = in_transaction(sql, 0).await;
+        let mut scene = with_a_part_at_the_reader().await;
+        scene.client.send_command(Kind::StmtExecute, &execute(7, 0)).await;
+        scene.client.expect_err(1615).await;
+    });
+}
+
+/// The part ends with the statement at the reader. That at the writer is as it was.
+#[test]
+fn c17_a_reset_takes_back_parts_that_are_elsewhere() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = with_a_part_at_the_reader().await;
+        client.send_command(Kind::StmtReset, b"\x07\0\0\0").await;
+        reader.expect_command(Kind::StmtClose, b"\x07\0\0\0").await;
+        client.expect_ok().await;
         client.send_command(Kind::StmtExecute, &execute(7, 0)).await;
-        writer.expect_command(Kind::StmtPrepare, sql).await;
-        prepared(&mut writer, 7).await;
         writer.expect_command(Kind::StmtExecute, &execute(7, 0)).await;
         writer.ok().await;
         client.expect_ok().await;
-        writer.status -= StatusFlags::IN_TRANSACTION;
-        run(&mut client, &mut writer, "COMMIT").await;
-        client.send_command(Kind::SendLongData, b"\x07\0\0\0\0\0x").await;
-        reader.expect_command(Kind::SendLongData, b"\x07\0\0\0\0\0x").await;
-        writer.status |= StatusFlags::IN_TRANSACTION;
-        run(&mut client, &mut writer, "BEGIN").await;
-        client.send_command(Kind::StmtExecute, &execute(7, 0)).await;
-        client.expect_err(1615).await;
     });
+}
+
+/// A session in a transaction, with a statement that reader and writer call the same. The reader has
+/// a part of a value for it.
+async fn with_a_part_at_the_reader() -> Scene {
+    let sql = b"SELECT a FROM t WHERE b = ?";
+    let mut scene = in_transaction(sql, 0).await;
+    let Scene { client, writer, reader, .. } = &mut scene;
+    client.send_command(Kind::StmtExecute, &execute(7, 0)).await;
+    writer.expect_command(Kind::StmtPrepare, sql).await;
+    prepared(writer, 7).await;
+    writer.expect_command(Kind::StmtExecute, &execute(7, 0)).await;
+    writer.ok().await;
+    client.expect_ok().await;
+    writer.status -= StatusFlags::IN_TRANSACTION;
+    run(client, writer, "COMMIT").await;
+    client.send_command(Kind::SendLongData, b"\x07\0\0\0\0\0x").await;
+    reader.expect_command(Kind::SendLongData, b"\x07\0\0\0\0\0x").await;
+    writer.status |= StatusFlags::IN_TRANSACTION;
+    run(client, writer, "BEGIN").await;
+    scene
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl Prepared {
         }
     }
 
-    /// Whether a command of this kind needs what was sent for it before, and that is not at this
+    /// Whether a command of this kind is about what was sent for it before, and that is not at this
     /// hostgroup. A cursor ends with the next execution.
     pub fn lacks_at(&self, hostgroup: u32, kind: Kind) -> bool {
         self.is_at_home && self.home != hostgroup && (kind != Kind::StmtExecute || self.has_parts())

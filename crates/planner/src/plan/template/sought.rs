@@ -106,7 +106,21 @@ impl Sought {
         parameters: &[Option<Value<'_>>],
         prune: impl FnOnce(Test<'_>) -> Prune,
     ) -> Option<Prune> {
-        let value = |slot: &Slot| slot.value(texts, sql, parameters);
+        let spans = match (texts, self) {
+            // Nothing is allocated for one value, which is what most statements have.
+            (Texts::Outline(_), Self::Equal(_)) => None,
+            (Texts::Outline(outline), _) => Some(outline.values_in(sql)?),
+            (Texts::One(text), _) => (**text == *sql).then_some(None)?,
+        };
+        let value = |slot: &Slot| match (*slot, texts) {
+            (Slot::Plain(number, literal), Texts::Outline(outline)) => {
+                let all = spans.as_ref().map(|all| all.get(number).copied());
+                let span: Span = all.unwrap_or_else(|| outline.value_of(sql, number))?;
+                text::literal_value(literal, span.of(sql))
+            }
+            (Slot::Plain(..), Texts::One(_)) => None,
+            (Slot::Parameter(number), _) => *parameters.get(number)?,
+        };
         let end = |end: &Bound<Slot>| {
             Some(match end {
                 Bound::Included(slot) => Bound::Included(value(slot)?),
@@ -115,7 +129,6 @@ impl Sought {
             })
         };
         Some(match self {
-            Self::Anything if !texts.fit(sql) => return None,
             Self::Anything => prune(Test::Any),
             Self::Equal(slot) => prune(Test::Equal(value(slot)?)),
             Self::In(slots) => prune(Test::In(&slots.iter().map(value).collect::<Option<Vec<_>>>()?)),
@@ -149,20 +162,6 @@ impl Sought {
                     Bound::Unbounded => None,
                 })
                 .collect(),
-        }
-    }
-}
-
-impl Slot {
-    /// The value that a statement has there.
-    fn value<'a>(self, texts: &Texts, sql: &'a [u8], parameters: &[Option<Value<'a>>]) -> Option<Value<'a>> {
-        match (self, texts) {
-            (Self::Plain(number, literal), Texts::Outline(outline)) => {
-                let value: Span = outline.value_of(sql, number)?;
-                text::literal_value(literal, value.of(sql))
-            }
-            (Self::Parameter(number), Texts::One(text)) if **text == *sql => *parameters.get(number)?,
-            _ => None,
         }
     }
 }

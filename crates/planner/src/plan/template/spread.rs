@@ -65,9 +65,12 @@ impl Spread {
     /// What these shards get of `sql`, which is one of the texts; none if the plan is not that of
     /// `sql`.
     pub(super) fn branches(&self, shards: &Shards, texts: &Texts, sql: &[u8]) -> Option<Vec<Branch>> {
-        if let Texts::Outline(outline) = texts {
+        if let Texts::Outline(outline) = texts
+            && !self.fixed.is_empty()
+        {
+            let spans = outline.values_in(sql)?;
             let is_same = |(number, value): &(usize, Box<[u8]>)| {
-                outline.value_of(sql, *number).is_some_and(|span| span.of(sql) == &**value)
+                spans.get(*number).is_some_and(|span| span.of(sql) == &**value)
             };
             if !self.fixed.iter().all(is_same) {
                 return None;

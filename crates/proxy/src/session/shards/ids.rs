@@ -84,7 +84,9 @@ async fn take_ids(
             Taken::Ids(ids) => {
                 if let Some(question) = source.prefetch() {
                     match ask_counter(entry, leg, numbered, question).await {
-                        Err(Halt::Refused(error)) => tracing::warn!(%error, "no ids for later rows"),
+                        Err(Halt::Refused(error)) => {
+                            tracing::warn!(error = %error.logged(), "no ids for later rows");
+                        }
                         asked => asked?,
                     }
                 }

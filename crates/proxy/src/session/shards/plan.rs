@@ -89,7 +89,15 @@ pub(super) async fn way_of(entry: &BookEntry, leg: &mut Leg, command: &Command) 
     let way = match known {
         Some(Found::One(branch)) => Way::One { branch, is_single: false },
         Some(Found::Many(scattered)) => Way::Many(scattered),
-        None => way_anew(entry, leg, command, read, layout).await?,
+        None => match way_anew(entry, leg, command, read, layout).await {
+            // What the session is in comes first.
+            Err(halt @ Halt::Refused(_)) => {
+                refused_by_session(&leg.links, what)?;
+                keeps_home(leg)?;
+                return Err(halt);
+            }
+            way => way?,
+        },
     };
     let what = match way {
         // Its variables get what is read, and have the values of their line.
@@ -113,30 +121,37 @@ async fn way_anew(
 ) -> Result<Way, Halt> {
     let text = &command.text;
     let mut tree = entry.worker.shards.tree.take();
-    let way = match tree.read(text, &read) {
-        Ok(_) => {
-            learn_definitions(entry, leg, command, &tree, layout).await?;
-            if command.asks_last_id() && names_sharded(&leg.state, command, &tree, layout) {
-                learn_last_id_at_home(entry, leg).await?;
+    let way: Result<Way, Halt> = async {
+        let way = match tree.read(text, &read) {
+            Ok(_) => {
+                learn_definitions(entry, leg, command, &tree, layout).await?;
+                if command.asks_last_id() && names_sharded(&leg.state, command, &tree, layout) {
+                    learn_last_id_at_home(entry, leg).await?;
+                }
+                with_ids(entry, leg, command, &tree, read, layout).await?
             }
-            with_ids(entry, leg, command, &tree, read, layout).await?
-        }
-        Err(_) if !names_table(text, layout) => Way::Home,
-        Err(refusal) => return Err(unread(text, refusal).into()),
-    };
-    let schema = String::from_utf8_lossy(schema_of(&leg.state, command)).into_owned();
-    let readable = Some(&tree).filter(|tree| tree.root().is_some());
-    let named = Named { text, what: command.what, modes: read.modes, schema: &schema, tree: readable };
-    stopped_behind(entry, leg, &named, &way, layout).await?;
+            Err(_) if !names_table(text, layout) => Way::Home,
+            Err(refusal) => return Err(unread(text, refusal).into()),
+        };
+        let schema = String::from_utf8_lossy(schema_of(&leg.state, command)).into_owned();
+        let readable = Some(&tree).filter(|tree| tree.root().is_some());
+        let named = Named { text, what: command.what, modes: read.modes, schema: &schema, tree: readable };
+        stopped_behind(entry, leg, &named, &way, layout).await?;
+        Ok(way)
+    }
+    .await;
     let matters = command.what.several
         || command.what.effects.intersects(MATTERS_TO_SESSION)
         || is_elsewhere(&leg.state, command);
-    if !matters && is_current(&entry.worker, layout) {
-        let kept = || kept(entry, &leg.state, command, &tree, read, layout, &way);
+    if let Ok(way) = &way
+        && !matters
+        && is_current(&entry.worker, layout)
+    {
+        let kept = || kept(entry, &leg.state, command, &tree, read, layout, way);
         entry.worker.shards.templates.borrow_mut().learn(text, holds(entry, &leg.state, read), kept);
     }
     entry.worker.shards.tree.replace(tree);
-    Ok(way)
+    way
 }
 
 /// A statement that tells what one with this text is, at the server that it is for; none if it
@@ -157,7 +172,7 @@ pub(super) async fn sample_of(
     };
     let mut tree = entry.worker.shards.tree.take();
     let schema = String::from_utf8_lossy(leg.state.caller.schema()).into_owned();
-    let sample = match tree.read(text, &read) {
+    let sample: Result<_, Halt> = match tree.read(text, &read) {
         Ok(_) => {
             let tables = entry.worker.shards.tables();
             let request = Request {
@@ -171,20 +186,23 @@ pub(super) async fn sample_of(
                 asked: Asked::default(),
             };
             let asker = Asker { home: leg.state.account.hostgroup(), dialect: read.dialect };
-            planner::seen::sample(&request, asker).map_err(|refusal| refused(text, refusal))?
+            planner::seen::sample(&request, asker).map_err(|refusal| refused(text, refusal).into())
         }
-        Err(_) if !names_table(text, layout) => None,
-        Err(refusal) => return Err(unread(text, refusal).into()),
+        Err(_) if !names_table(text, layout) => Ok(None),
+        Err(refusal) => Err(unread(text, refusal).into()),
     };
-    if sample.is_none() {
-        let tree = Some(&tree).filter(|tree| tree.root().is_some());
-        let named = Named { text, what, modes: read.modes, schema: &schema, tree };
-        stopped_behind(entry, leg, &named, &Way::Home, layout).await?;
-    }
+    let sample = match sample {
+        Ok(None) => {
+            let tree = Some(&tree).filter(|tree| tree.root().is_some());
+            let named = Named { text, what, modes: read.modes, schema: &schema, tree };
+            stopped_behind(entry, leg, &named, &Way::Home, layout).await.map(|()| None)
+        }
+        sample => sample,
+    };
     entry.worker.shards.tree.replace(tree);
     let schema = leg.state.caller.schema().into();
     let context = Context { schema, read, settings: Rc::clone(leg.state.shared_settings()) };
-    Ok(sample.map(|branch| (branch, context)))
+    Ok(sample?.map(|branch| (branch, context)))
 }
 
 /// Where a statement goes, whose rows get ids if they need any.
