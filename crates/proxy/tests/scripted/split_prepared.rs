@@ -353,8 +353,8 @@ fn c17_a_reset_takes_back_parts_that_are_elsewhere() {
     });
 }
 
-/// A session in a transaction, with a statement that reader and writer call the same. The reader has
-/// a part of a value for it.
+/// A session in a transaction, with a statement that reader and writer call the same. The reader
+/// has a part of a value for it.
 async fn with_a_part_at_the_reader() -> Scene {
     let sql = b"SELECT a FROM t WHERE b = ?";
     let mut scene = in_transaction(sql, 0).await;
