@@ -31,14 +31,13 @@ impl Leg {
         self.flight.begin().wants_new =
             decided.wants_new() && makes_way_for_new(entry, self, decided.hostgroup());
         // Boxed: most must see nothing.
-        let fresh = must_see(&entry.worker, self, kind, decided);
-        let reached = match fresh {
-            Some(fresh) => Box::pin(self.reach_seeing(entry, fresh, decided)).await,
-            None => self.reach(entry, decided).await,
+        let (reached, has_seen) = match must_see(&entry.worker, self, kind, decided) {
+            Some(fresh) => (Box::pin(self.reach_seeing(entry, fresh, decided)).await, true),
+            None => (self.reach(entry, decided).await, false),
         };
         let reached = match reached {
             // The connection in use may have been exchanged for one that has proven nothing.
-            Ok(()) if fresh.is_some() || must_see(&entry.worker, self, kind, decided).is_some() => {
+            Ok(()) if has_seen || must_see(&entry.worker, self, kind, decided).is_some() => {
                 Box::pin(self.see_awaited(entry, kind, decided)).await
             }
             reached => reached,
