@@ -15,7 +15,7 @@ CARGO_LLVM_COV_VERSION = 0.9.1
 CARGO_MUTANTS_VERSION = 27.1.0
 CARGO_FUZZ_VERSION = 0.13.2
 
-.PHONY: help run build optimized test test-servers test-clients test-page docs sim soak soak-shards soak-cache soak-causal history chaos lint coverage mutants bench bench-cache bench-causal bench-shards fuzz packages check-packages tools-run tools-test tools-bench
+.PHONY: help run build optimized test test-servers test-clients test-page docs sim soak soak-shards soak-cache soak-causal history chaos lint coverage mutants bench bench-cache bench-causal bench-shards icount fuzz packages check-packages tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -107,6 +107,11 @@ bench-causal: tools-bench ## Reads that see writes: processor time per read, bes
 bench-shards: tools-bench ## Shards: a routed point select, a merged query and a long merge over four servers.
 	$(CARGO) build --release --locked --package pointsman --package bench
 	$(BUILT)/release/bench --shards $(BENCH_ARGS)
+
+icount: tools-bench ## Instructions per statement beside bench/icount.txt: make icount, or make icount BENCH_ARGS=--keep
+	@sh scripts/need valgrind:valgrind
+	$(CARGO) build --release --locked --package pointsman --package bench
+	$(BUILT)/release/bench --icount $(BENCH_ARGS)
 
 # Crates whose own tests are to hold every line: they need no server.
 PURE = wire sql route pool cache gtid monitor

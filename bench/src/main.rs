@@ -14,6 +14,7 @@ mod dump;
 mod echo;
 mod exact;
 mod hits;
+mod icount;
 mod idle;
 mod limits;
 mod load;
@@ -118,6 +119,12 @@ struct Options {
     /// Only point selects, through the program and through this one in turn
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cache", "exact"])]
     beside: Option<PathBuf>,
+    /// Only instructions per statement, beside those in bench/icount.txt
+    #[arg(long, conflicts_with_all = ["cache", "exact", "beside"])]
+    icount: bool,
+    /// Keep them there
+    #[arg(long, requires = "icount")]
+    keep: bool,
     /// Rows of that table
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
     rows: u32,
@@ -173,6 +180,9 @@ fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(other) = &options.beside {
         let programs = Programs::find(options.pointsman.as_deref())?;
         return beside::measure(&programs, other, options.threads, options.length(FULL));
+    }
+    if options.icount {
+        return icount::measure(&Programs::find(options.pointsman.as_deref())?, options.keep);
     }
     if options.shards {
         return measure_shards(options);

@@ -14,6 +14,8 @@ const EXTRA_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/bin", "/usr/local/sbin"];
 pub(crate) struct Programs {
     /// The proxy, which is also the floor.
     pub(crate) pointsman: PathBuf,
+    /// A program that runs the proxy, and its arguments before that; empty without one.
+    pub(crate) under: Vec<String>,
     /// The peer.
     pub(crate) haproxy: PathBuf,
     /// What makes the load.
@@ -41,6 +43,7 @@ impl Programs {
         );
         Ok(Self {
             pointsman: pointsman.canonicalize()?,
+            under: Vec::new(),
             haproxy: installed("haproxy", "haproxy")?,
             sysbench: installed("sysbench", "sysbench")?,
             mariadb_dump: installed("mariadb-dump", "mariadb-client")?,
@@ -62,7 +65,7 @@ impl Programs {
 }
 
 /// A program of a Debian package.
-fn installed(name: &str, package: &str) -> anyhow::Result<PathBuf> {
+pub(crate) fn installed(name: &str, package: &str) -> anyhow::Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .chain(EXTRA_FOLDERS.map(PathBuf::from))

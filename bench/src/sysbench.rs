@@ -42,6 +42,15 @@ pub(crate) struct Figures {
     pub(crate) errors: u32,
 }
 
+/// When a run ends.
+#[derive(Debug, Clone, Copy)]
+enum Length {
+    /// After so many seconds.
+    Seconds(u32),
+    /// After so many events.
+    Events(u32),
+}
+
 /// sysbench, and where it runs.
 #[derive(Debug)]
 pub(crate) struct Sysbench {
@@ -93,7 +102,13 @@ impl Sysbench {
         rate: Option<u32>,
         started: impl FnOnce() -> anyhow::Result<()>,
     ) -> anyhow::Result<Figures> {
-        self.run_with(port, cell, seconds, rate, started).map(|(figures, _)| figures)
+        self.run_with(port, cell, Length::Seconds(seconds), rate, started).map(|(figures, _)| figures)
+    }
+
+    /// Runs so many events of one cell, as fast as it goes. Returns how many statements that were.
+    pub(crate) fn run_events(&self, port: u16, cell: Cell, events: u32) -> anyhow::Result<u32> {
+        let (figures, _) = self.run_with(port, cell, Length::Events(events), None, || Ok(()))?;
+        Ok(figures.queries)
     }
 
     /// The same as fast as it goes, with the number of statements in each second.
@@ -104,21 +119,27 @@ impl Sysbench {
         seconds: u32,
         started: impl FnOnce() -> anyhow::Result<()>,
     ) -> anyhow::Result<(Figures, Vec<f64>)> {
-        self.run_with(port, cell, seconds, None, started)
+        self.run_with(port, cell, Length::Seconds(seconds), None, started)
     }
 
     fn run_with(
         &self,
         port: u16,
         cell: Cell,
-        seconds: u32,
+        length: Length,
         rate: Option<u32>,
         started: impl FnOnce() -> anyhow::Result<()>,
     ) -> anyhow::Result<(Figures, Vec<f64>)> {
+        // 0: without a limit.
+        let (seconds, events) = match length {
+            Length::Seconds(seconds) => (seconds, 0),
+            Length::Events(events) => (0, events),
+        };
         let args = [
             cell.workload.script(),
             &format!("--threads={}", cell.clients),
             &format!("--time={seconds}"),
+            &format!("--events={events}"),
             // 0: as fast as it goes.
             &format!("--rate={}", rate.unwrap_or(0)),
             &format!("--forced-shutdown={OVERTIME_SECONDS}"),

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Read as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -150,7 +151,7 @@ impl Target {
         let output = fs::File::create(&log)?;
         let mut command = match kind {
             Kind::Haproxy => stage.sandbox.command(&stage.programs.haproxy)?,
-            Kind::Floor | Kind::Pointsman => stage.sandbox.command(&stage.programs.pointsman)?,
+            Kind::Floor | Kind::Pointsman => pointsman(stage)?,
         };
         match kind {
             // In the foreground, without a master process: all threads are those of the process we
@@ -210,6 +211,16 @@ impl Drop for Target {
             let _ = self.process.wait(END_TIME_MAX);
         }
     }
+}
+
+/// The proxy, under the program that is to run it.
+fn pointsman(Stage { programs, sandbox, .. }: &Stage) -> anyhow::Result<Command> {
+    let Some((tool, args)) = programs.under.split_first() else {
+        return sandbox.command(&programs.pointsman);
+    };
+    let mut command = sandbox.command(Path::new(tool))?;
+    command.args(args).arg(&programs.pointsman);
+    Ok(command)
 }
 
 /// Whether a process listens there and greets like a MySQL server.
