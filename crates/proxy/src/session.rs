@@ -212,7 +212,8 @@ impl Cx<'_> {
             Phase::Sending(kind) => poll_fn(|cx| self.poll_prepared(cx, kind)).await,
             Phase::Relaying(seq) => {
                 self.relay_answers(seq).await?;
-                Ok(self.next_phase())
+                let next = self.next_phase();
+                Ok(if matches!(next, Phase::Over) { self.finish() } else { next })
             }
             Phase::Over => Ok(self.finish()),
             rare => self.rare(rare).await,
