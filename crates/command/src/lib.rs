@@ -43,6 +43,8 @@ pub struct Command<'b> {
     header: Header,
     /// What the client and the proxy have agreed on.
     pub caps: Capabilities,
+    /// See [`Command::text`].
+    text: &'b [u8],
     /// Its head and the bytes of its parameters, if it is an execution and these make sense.
     execution: Option<StmtExecute<'b>>,
 }
@@ -75,9 +77,13 @@ impl<'b> Command<'b> {
     }
 
     fn new(kind: Kind, packet: &'b [u8], header: Header, caps: Capabilities) -> Self {
-        let mut command = Self { kind, packet, header, caps, execution: None };
-        if kind == Kind::StmtExecute {
-            command.execution = StmtExecute::decode(command.payload(), caps).ok();
+        let mut command = Self { kind, packet, header, caps, text: &[], execution: None };
+        let payload = command.payload();
+        match kind {
+            Kind::Query => command.text = text(payload, caps),
+            Kind::StmtPrepare | Kind::InitDb => command.text = payload.get(1..).unwrap_or_default(),
+            Kind::StmtExecute => command.execution = StmtExecute::decode(payload, caps).ok(),
+            _ => {}
         }
         command
     }
@@ -134,12 +140,8 @@ impl<'b> Command<'b> {
 
     /// The text of a statement or the name of a schema in it, without attributes. Of one that is
     /// cut, what is there.
-    pub fn text(&self) -> &'b [u8] {
-        match self.kind {
-            Kind::Query => text(self.payload(), self.caps),
-            Kind::StmtPrepare | Kind::InitDb => self.payload().get(1..).unwrap_or_default(),
-            _ => &[],
-        }
+    pub const fn text(&self) -> &'b [u8] {
+        self.text
     }
 
     /// The text in the attribute of this name, also of an execution of a statement with so many

@@ -36,11 +36,12 @@ impl Patch {
 
     /// What a server gets in place of `input`, which begins with the command.
     pub fn applied(&self, input: &[u8]) -> Vec<u8> {
-        let mut packets = input.to_vec();
-        let known_as = match self {
-            Self::Name(known_as) => *known_as,
-            Self::Typed(typed) => typed.known_as,
+        let (known_as, more) = match self {
+            Self::Name(known_as) => (*known_as, 0),
+            Self::Typed(typed) => (typed.known_as, typed.types.len()),
         };
+        let mut packets = Vec::with_capacity(input.len() + more);
+        packets.extend_from_slice(input);
         renumber(packets.get_mut(HEADER_LEN..).unwrap_or_default(), known_as);
         if let Self::Typed(typed) = self {
             add_types(&mut packets, typed.values, &typed.types);
@@ -61,10 +62,12 @@ pub fn renumber(payload: &mut [u8], id: u32) {
 /// False if it is too large for that.
 pub fn add_types(command: &mut Vec<u8>, values: usize, types: &[u8]) -> bool {
     // In front of the values is the byte that says whether types follow.
-    match front(command).len().checked_sub(values + 1) {
-        Some(flag) => splice(command, flag..flag + 1, &[&[1][..], types].concat()),
-        None => true,
+    let Some(flag) = front(command).len().checked_sub(values + 1) else { return true };
+    let has_room = splice(command, flag + 1..flag + 1, types);
+    if has_room && let Some(flag) = command.get_mut(HEADER_LEN + flag) {
+        *flag = 1;
     }
+    has_room
 }
 
 /// Puts `with` in the place of a part of the payload, which is there, of the command that `bytes`
@@ -82,7 +85,9 @@ pub fn splice(bytes: &mut Vec<u8>, part: Range<usize>, with: &[u8]) -> bool {
     bytes.splice(part, with.iter().copied());
     // Below 2^24: it was compared.
     let header = Header { len: u32::try_from(len).unwrap_or(header.len), ..header };
-    bytes.splice(..HEADER_LEN, header.to_bytes());
+    if let Some(first) = bytes.first_chunk_mut() {
+        *first = header.to_bytes();
+    }
     true
 }
 
