@@ -83,7 +83,12 @@ impl Typed {
     /// Those of one execution.
     pub fn of(now: impl Iterator<Item = Type> + Clone) -> Self {
         // Most have strings alone, or none: that takes no memory.
-        if now.clone().all(|one| one == Type::Any) { Self::default() } else { Self(now.collect()) }
+        if now.clone().all(|one| one == Type::Any) {
+            return Self::default();
+        }
+        let mut types = Vec::with_capacity(now.clone().count());
+        types.extend(now);
+        Self(types.into())
     }
 
     fn at(&self, at: usize) -> Type {
