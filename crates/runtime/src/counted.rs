@@ -84,8 +84,9 @@ pub fn note_time(worker: &Worker, control: &Control, ended: Ended) -> Option<Mea
         let done = done(took, measured.bytes, control.running.answered.get(), ended);
         worker.counts.digests.table.borrow_mut().note(place, &done, worker.unix_s.get());
         let by_server = outcome.is_some().then_some(took);
-        let now = (&*worker.shared.cache, worker.uptime_ms());
-        worker.followed.end(now, control.id(), control.running.answered.get(), by_server);
+        let at_ms = || worker.uptime_us_at(now) / 1000;
+        let cache = &worker.shared.cache;
+        worker.followed.end((cache, at_ms), control.id(), control.running.answered.get(), by_server);
     }
     let (counts, settings) = (&worker.counts, worker.settings());
     if let Some(statement) = measured.statement.filter(|_| settings.variables.commands_stats) {

@@ -31,13 +31,18 @@ impl Followed {
         }
     }
 
-    /// The query of a session is over at `now_ms`. The time is that of its server, if one has
-    /// answered.
-    pub fn end(&self, (cache, now_ms): (&Cache, u64), session: u32, bytes: u64, took: Option<Duration>) {
+    /// The query of a session is over `at_ms`. The time is that of its server, if one has answered.
+    pub fn end(
+        &self,
+        (cache, at_ms): (&Cache, impl FnOnce() -> u64),
+        session: u32,
+        bytes: u64,
+        took: Option<Duration>,
+    ) {
         let mut running = self.0.borrow_mut();
         if let Some(place) = running.iter().position(|(one, _)| *one == session) {
             let (_, asked) = running.swap_remove(place);
-            cache.adviser.note(asked, now_ms, took.map(|took| (bytes, micros(took))));
+            cache.adviser.note(asked, at_ms(), took.map(|took| (bytes, micros(took))));
         }
     }
 }
