@@ -6,11 +6,12 @@
 
 mod statement;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use route::{Caller, StatementPlan};
+use rustc_hash::FxHashMap;
 use sql::shape::Effects;
 use wire::command::{Kind, LAST_STATEMENT};
 use wire::reply;
@@ -113,7 +114,8 @@ pub struct Registry {
     hearing: Option<Definitions>,
     /// The same of the answer to an execution.
     told: Definitions,
-    by_id: HashMap<u32, Prepared>,
+    /// The numbers are those of servers or the proxy: no client chooses them.
+    by_id: FxHashMap<u32, Prepared>,
     homes: Homes,
     /// How many there have been.
     serial: u64,
