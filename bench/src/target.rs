@@ -18,6 +18,8 @@ use crate::tls;
 
 /// Longest time for a proxy to start to serve.
 const START_TIME_MAX: Duration = Duration::from_secs(10);
+/// The same under a program that runs it slowly.
+const SLOW_START_TIME_MAX: Duration = Duration::from_mins(1);
 /// Longest time for it to end.
 const END_TIME_MAX: Duration = Duration::from_secs(10);
 /// How often the start is looked at: it bounds the precision of the time to the first greeting.
@@ -166,11 +168,12 @@ impl Target {
         let started = Instant::now();
         let process = stage.sandbox.start(command)?;
         let mut target = Self { kind, port, admin, process };
-        match target.wait_ready(started + START_TIME_MAX) {
+        let longest = if stage.programs.under.is_empty() { START_TIME_MAX } else { SLOW_START_TIME_MAX };
+        match target.wait_ready(started + longest) {
             Ok(()) => Ok((target, started.elapsed())),
             Err(error) => {
                 let log = fs::read_to_string(&log).unwrap_or_default();
-                bail!("{kind} does not serve: {error}; its log:\n{log}")
+                bail!("{kind} does not serve within {} s: {error}; its log:\n{log}", longest.as_secs())
             }
         }
     }
@@ -196,7 +199,7 @@ impl Target {
                 bail!("it ended with {status}");
             }
             if Instant::now() > deadline {
-                bail!("no greeting after {} s", START_TIME_MAX.as_secs());
+                bail!("no greeting in time");
             }
             std::thread::sleep(POLL_INTERVAL);
         }
