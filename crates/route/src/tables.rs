@@ -124,4 +124,18 @@ mod tests {
         assert!(!names(b"SELECT a FROM t JOIN \"w\\\"").1);
         assert_eq!(Tables::of(b"SELECT a FROM \"mysql\".\"user\", t").refusal, Some(Refusal::AboutServer));
     }
+
+    #[test]
+    fn names_with_digits_are_not_known_by_another_one() {
+        let (known, mut digest) = (KnownTables::default(), sql::Digest::default());
+        for name in ["logs.2024", "logs.2025", "`logs-1`", "`logs-2`", "`a'b`", "`a'c`"] {
+            let text = format!("SELECT a FROM {name} WHERE b = 'x' AND c = 'y'");
+            digest.read(text.as_bytes(), &sql::Options::default());
+            let found = known.of(digest.facts().clear.then_some(digest.hash()), text.as_bytes());
+            assert_eq!(found.reads, Tables::of(text.as_bytes()).reads, "{name}");
+        }
+        let reads = Tables::of(b"SELECT a FROM logs.2024 JOIN `logs`.2025 t").reads;
+        let names: Vec<_> = reads.iter().map(|table| (table.schema.as_deref(), &*table.name)).collect();
+        assert_eq!(names, [(Some("logs"), "2024"), (Some("logs"), "2025")]);
+    }
 }

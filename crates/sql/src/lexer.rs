@@ -235,6 +235,12 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Whether a name and a dot are just in front of this: it is a name, even of digits only.
+    fn is_qualified(&self) -> bool {
+        let before = self.sql.get(..self.at).and_then(|before| before.strip_suffix(b"."));
+        before.and_then(<[u8]>::last).is_some_and(|byte| is(*byte, WORD) || self.is_name_quote(*byte))
+    }
+
     /// `@name` and `@@name`, whose name may be quoted and has dots.
     fn variable(&mut self) -> (Kind, usize) {
         let system = self.peek(1) == b'@';
@@ -266,6 +272,7 @@ impl Iterator for Lexer<'_> {
             }
             b'@' => self.variable(),
             b'?' => (Kind::Parameter, start + 1),
+            byte if is(byte, DIGIT) && self.is_qualified() => (Kind::Word, self.word(start)),
             byte if is(byte, DIGIT) => self.number(),
             byte if is(byte, WORD) || byte >= 0x80 => (Kind::Word, self.word(start)),
             byte => (Kind::Sign(byte), start + 1),
@@ -329,6 +336,38 @@ mod tests {
                 "from",
                 "t",
                 ";"
+            ]
+        );
+    }
+
+    #[test]
+    fn names_of_digits() {
+        assert_eq!(
+            tokens(b"t.5,`t`.1e5,t.2024.5,1.5,2 .5,'a'.5", Modes::default()),
+            [
+                "t",
+                ".",
+                "5",
+                ",",
+                "Name:`t`",
+                ".",
+                "1e5",
+                ",",
+                "t",
+                ".",
+                "2024",
+                ".",
+                "5",
+                ",",
+                "Number:1.5",
+                ",",
+                "Number:2",
+                ".",
+                "Number:5",
+                ",",
+                "Text:'a'",
+                ".",
+                "Number:5"
             ]
         );
     }

@@ -21,6 +21,8 @@ pub(super) struct Scan {
     /// The byte before, or what counts as it: `?` behind a value, 0 behind a string, a blank behind
     /// a comment.
     before: u8,
+    /// This is within a name in backticks.
+    in_name: bool,
     /// A `;` was read, and nothing but blanks and comments since.
     ended: bool,
     /// Values written, and `?` that the text had.
@@ -77,7 +79,10 @@ impl Scan {
             b'@' => sink.facts.at = true,
             b'?' => self.marks += 1,
             b'.' => self.lists |= self.before == b'.',
-            b'`' if is(next, DIGIT) => sink.facts.sound = false,
+            b'`' => {
+                self.in_name = !self.in_name;
+                sink.facts.sound &= !is(next, DIGIT);
+            }
             0 => sink.facts.nul = true,
             // Servers begin a comment here.
             b'-' if opens_line_comment(rest) => sink.facts.sound = false,
@@ -139,6 +144,7 @@ impl Scan {
     /// A value from here to `end`, behind which `before` counts as the last byte.
     fn literal(&mut self, end: usize, before: u8, sink: &mut Sink<'_>) {
         self.begin_statement(sink);
+        sink.facts.sound &= !self.in_name;
         if sink.literals.len() < LITERALS_MAX {
             sink.literals.push(Span { start: self.at, end });
         }
@@ -150,6 +156,12 @@ impl Scan {
 
     fn number(&mut self, sql: &[u8], options: &Options, sink: &mut Sink<'_>) {
         let rest = sql.get(self.at..).unwrap_or_default();
+        // A name behind a dot may have digits only.
+        let is_named =
+            |at: usize| sql.get(at).is_some_and(|byte| is(*byte, WORD) || matches!(byte, b'`' | b'"'));
+        if self.before == b'.' && self.at.checked_sub(2).is_some_and(is_named) {
+            sink.facts.sound = false;
+        }
         let digits = rest.iter().position(|byte| !is(*byte, DIGIT)).unwrap_or(rest.len());
         // Most numbers are digits and nothing else.
         if rest.get(digits).is_none_or(|byte| !is(*byte, WORD) && *byte != b'.') {
@@ -204,6 +216,7 @@ impl Scan {
 
     /// From `#` to the end of the line.
     fn line(&mut self, sql: &[u8], sink: &mut Sink<'_>) {
+        sink.facts.sound &= !self.in_name;
         let rest = sql.get(self.at..).unwrap_or_default();
         let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
         self.at += end.map_or(rest.len(), |end| end + 1);
@@ -225,6 +238,7 @@ impl Scan {
     /// From `-- ` to the end of the line. Inside, `--` and a blank are skipped as one, even if the
     /// blank ends the line.
     fn dashes(&mut self, sql: &[u8], sink: &mut Sink<'_>) {
+        sink.facts.sound &= !self.in_name;
         while let Some(rest) = sql.get(self.at..).filter(|rest| !rest.is_empty()) {
             if rest.len() >= 4 && opens_line_comment(rest) {
                 self.at += 3;
@@ -246,7 +260,8 @@ impl Scan {
     fn comment(&mut self, sql: &[u8], options: &Options, sink: &mut Sink<'_>) {
         let start = self.at;
         let command = sql.get(start + 2) == Some(&b'!');
-        sink.facts.sound &= !command && !sql.get(start + 2..).unwrap_or_default().starts_with(b"M!");
+        sink.facts.sound &=
+            !self.in_name && !command && !sql.get(start + 2..).unwrap_or_default().starts_with(b"M!");
         self.at += 2 + usize::from(command);
         if self.at + 1 >= sql.len() {
             // Nothing can close it: the byte that is left is read as if there had been no comment.
