@@ -9,9 +9,10 @@ mod sought;
 mod spread;
 
 use shard::{ColumnType, Condition, Layout, Prune, Shard, Test, Value};
-use sql::Outline;
-use sql::digest::Options;
+use sql::digest::{Facts, Options};
+use sql::lexer::Charset;
 use sql::parse::{Kind, NodeId, Step};
+use sql::{Modes, Outline};
 
 use super::columns::{self, ColumnOf};
 use super::uses::Uses;
@@ -73,7 +74,7 @@ impl Template {
         let clause = clause_of(request, only.reference.block);
         let mut digest = sql::Digest::default();
         digest.read(request.sql, &Options::default());
-        let outline = Outline::of(request.sql, &digest);
+        let outline = Outline::of(request.sql, &digest).filter(|_| reads_as_digest(request, digest.facts()));
         let sought = match clause {
             Some(clause) => Sought::of(request, &uses, &key, clause, outline.as_ref())?,
             None => Sought::Anything,
@@ -113,6 +114,14 @@ impl Template {
         };
         self.spread.as_ref()?.branches(&shards, &self.texts, sql).map(Goes::Many)
     }
+}
+
+/// Whether strings begin and end in the session's modes as they do for a digest.
+fn reads_as_digest(request: &Request<'_>, found: &Facts) -> bool {
+    let Modes { ansi_quotes, no_backslash_escapes, charset } = request.modes;
+    !(found.quotes && ansi_quotes
+        || found.escapes && no_backslash_escapes
+        || charset != Charset::Plain && !request.sql.is_ascii())
 }
 
 /// The `WHERE` of a block.

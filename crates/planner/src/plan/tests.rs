@@ -20,6 +20,7 @@ mod labels;
 mod limited;
 mod loaded;
 mod numbered;
+mod outlines;
 mod refused;
 mod routed;
 mod scattered;

@@ -170,8 +170,11 @@ impl Slots<'_, '_> {
     /// Where the value is that a node is; none if it is no plain value and no parameter.
     fn of(&self, value: NodeId) -> Option<Slot> {
         let tree = self.request.tree;
-        let value = text::without_parens(tree, value);
         match tree.kind(value) {
+            // In braces, `{d '2026-11-27'}`, a text is a date.
+            Kind::Paren if tree.span(value).of(self.request.sql).starts_with(b"(") => {
+                self.of(tree.children(value).next()?)
+            }
             Kind::Literal(literal @ (Literal::Integer | Literal::Text)) => {
                 Some(Slot::Plain(self.outline?.number_of(tree.span(value))?, literal))
             }
