@@ -28,6 +28,14 @@ impl RuleLimits {
         Self(limits.collect())
     }
 
+    /// Has them hold, also for statements that wait, and no longer those of `before` without a
+    /// successor.
+    pub fn enforce(&self, before: &Self) {
+        let has_successor = |old: &Limit| self.0.values().any(|limit| limit.goes_on_with(old));
+        before.0.values().filter(|old| !has_successor(old)).for_each(Limit::lift);
+        self.0.values().for_each(Limit::enforce);
+    }
+
     /// Those that hold for a statement about which the rules have said this, each once, always in
     /// the same order: so no statement waits for one that waits for it.
     pub fn of<'a>(&'a self, verdict: &Verdict) -> Vec<&'a Limit> {
@@ -123,6 +131,41 @@ mod tests {
             assert!(window[10] - window[0] >= 1000, "{times:?}");
         }
         assert!(times[29] <= 2950, "and not more than that: {times:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_holds_for_those_who_wait_already() {
+        let rates = |max_qps, max_concurrent| Rates { max_qps, max_concurrent };
+        let old = limit(None, Some(1));
+        let changed = |rates| Limit::of_user(b"app", rates, Some(&old)).unwrap();
+        let first = enter(&old, soon(0)).await.unwrap();
+        let raised = changed(rates(None, Some(2)));
+        enter(&raised, soon(10)).await.unwrap_err();
+        let reload = async {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            raised.enforce();
+        };
+        let (second, ()) = tokio::join!(enter(&old, soon(100)), reload);
+        let second = second.unwrap();
+        enter(&old, soon(10)).await.unwrap_err();
+        changed(rates(None, Some(1))).enforce();
+        drop(first);
+        enter(&old, soon(10)).await.unwrap_err();
+        let lift = async {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            old.lift();
+        };
+        let (all, ()) =
+            tokio::join!(async { [enter(&old, soon(100)).await, enter(&old, soon(100)).await] }, lift);
+        assert!(all.iter().all(Result::is_ok));
+        drop((all, second));
+        changed(rates(Some(1), None)).enforce();
+        drop(enter(&old, soon(0)).await.unwrap());
+        changed(rates(Some(1000), None)).enforce();
+        for _ in 0..20 {
+            drop(enter(&old, soon(1100)).await.unwrap());
+        }
+        assert_eq!((old.places().taken(), old.head().taken(), old.head().waiting()), (0, 0, 0));
     }
 
     #[tokio::test(start_paused = true)]

@@ -215,8 +215,9 @@ impl Shared {
         self.front.clients.allow(snapshot.variables.max_connections);
         drop(alone);
         if !Arc::ptr_eq(&servers.users, &old.users) {
-            servers.users.enforce();
+            servers.users.enforce(&old.users);
         }
+        snapshot.limits.enforce(&before.limits);
         self.watching.tell();
         (snapshot, new)
     }

@@ -10,7 +10,7 @@ mod rates;
 use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use pool::Quota;
@@ -40,6 +40,8 @@ enum Whose {
 /// What all statements under a limit share.
 #[derive(Debug)]
 struct Gate {
+    /// What holds for all of them, those that wait included.
+    rates: Mutex<Rates>,
     /// When its clock began: with the first statement.
     base: OnceLock<Instant>,
     /// When the next statement would come if all came at even distances. Who has the head writes
@@ -67,16 +69,31 @@ impl Limit {
         self.whose == Whose::Rule(id)
     }
 
-    /// What it allows.
+    /// Whether statements under both count together.
+    pub fn goes_on_with(&self, before: &Self) -> bool {
+        Arc::ptr_eq(&self.gate, &before.gate)
+    }
+
+    /// What it allows, once it is enforced.
     pub const fn rates(&self) -> Rates {
         self.rates
+    }
+
+    /// Has this hold for all statements under it, also for those that wait.
+    pub fn enforce(&self) {
+        self.gate.hold_to(self.rates);
+    }
+
+    /// Has nothing hold any more.
+    pub fn lift(&self) {
+        self.gate.hold_to(Rates::default());
     }
 
     fn new(whose: Whose, rates: Rates, before: Option<&Self>) -> Option<Self> {
         rates.is_any().then(|| Self {
             whose,
             rates,
-            gate: before.map_or_else(Gate::new, |before| Arc::clone(&before.gate)),
+            gate: before.map_or_else(|| Gate::new(rates), |before| Arc::clone(&before.gate)),
         })
     }
 
@@ -93,20 +110,20 @@ impl Limit {
 
     /// When the first one in line may come, if not at `now`.
     pub fn due(&self, now: Instant) -> Option<Instant> {
-        let (time, earliest) = (self.gate.time(now), self.rates.earliest(self.gate.due.load(Relaxed)));
+        let (time, due) = (self.gate.time(now), self.gate.due.load(Relaxed));
+        let earliest = self.gate.rates().earliest(due);
         (earliest > time).then(|| now + Duration::from_nanos(earliest - time))
     }
 
     /// Those that may run at a time.
     pub fn places(&self) -> &Arc<Quota> {
-        self.gate.places.allow(self.rates.most());
         &self.gate.places
     }
 
     /// The first one in line has got its place at `now`.
     pub fn note(&self, now: Instant) {
         let Gate { due, .. } = &*self.gate;
-        due.store(self.rates.due_behind(due.load(Relaxed), self.gate.time(now)), Relaxed);
+        due.store(self.gate.rates().due_behind(due.load(Relaxed), self.gate.time(now)), Relaxed);
     }
 
     /// The error of a statement that has `waited` in vain, and does not wait any more: which limit
@@ -114,14 +131,28 @@ impl Limit {
     pub fn refused(&self, waited: Duration) -> ClientError {
         let Gate { head, places, .. } = &*self.gate;
         let waiting = head.waiting() + usize::from(head.taken() > 0);
-        ClientError::limit_reached(&Full { limit: self, running: places.taken(), waiting, waited })
+        let (whose, rates) = (&self.whose, self.gate.rates());
+        ClientError::limit_reached(&Full { whose, rates, running: places.taken(), waiting, waited })
     }
 }
 
 impl Gate {
-    fn new() -> Arc<Self> {
-        let (head, places) = (Quota::new(1), Quota::new(u32::MAX));
-        Arc::new(Self { base: OnceLock::new(), due: AtomicU64::new(0), head, places })
+    fn new(rates: Rates) -> Arc<Self> {
+        let (head, places) = (Quota::new(1), Quota::new(rates.most()));
+        Arc::new(Self { rates: rates.into(), base: OnceLock::new(), due: AtomicU64::new(0), head, places })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Rates> {
+        self.rates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rates(&self) -> Rates {
+        *self.lock()
+    }
+
+    fn hold_to(&self, rates: Rates) {
+        *self.lock() = rates;
+        self.places.allow(rates.most());
     }
 
     /// Nanoseconds on its clock.
@@ -133,7 +164,8 @@ impl Gate {
 
 /// Why there was no place.
 struct Full<'a> {
-    limit: &'a Limit,
+    whose: &'a Whose,
+    rates: Rates,
     running: u32,
     waiting: usize,
     waited: Duration,
@@ -141,12 +173,12 @@ struct Full<'a> {
 
 impl fmt::Display for Full<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit, running, waiting, waited } = self;
-        match &limit.whose {
+        let Self { whose, rates, running, waiting, waited } = self;
+        match whose {
             Whose::Rule(id) => write!(f, "Query rule {id}")?,
             Whose::User(name) => write!(f, "User '{name}'")?,
         }
-        write!(f, " has reached its limit of {}: ", limit.rates)?;
+        write!(f, " has reached its limit of {rates}: ")?;
         write!(f, "{running} run, {waiting} more wait; no place within {}ms", waited.as_millis())
     }
 }

@@ -79,9 +79,12 @@ impl Users {
         in_turns(self.by_name).for_each(drop);
     }
 
-    /// Has them have as many clients and connections to servers as their rows say, also those of
-    /// before they were changed.
-    pub fn enforce(&self) {
+    /// Has them have as many clients, connections to servers and statements as their rows say, also
+    /// those of before they were changed.
+    pub fn enforce(&self, before: &Self) {
+        let is_unlimited = |name| self.by_name.get(name).is_some_and(|user| user.limit.is_none());
+        let limited = in_turns(before.by_name.values()).filter(|user| is_unlimited(&user.name));
+        limited.filter_map(|user| user.limit.as_ref()).for_each(Limit::lift);
         in_turns(self.by_name.values()).for_each(|user| user.enforce());
     }
 

@@ -86,17 +86,17 @@ fn a_user_may_be_two_rows() {
 #[test]
 fn users_that_stay_are_the_same_and_changed_ones_keep_their_places() {
     let hashed = row("b", "*0123456789ABCDEF0123456789ABCDEF01234567");
-    let users = Users::new(&[row("a", "clear"), hashed.clone(), row("c", "old"), row("d", "gone")], random);
-    let [a, b, c] = ["a", "b", "c"].map(|name| users.find(name.as_bytes()));
+    let before = Users::new(&[row("a", "clear"), hashed.clone(), row("c", "old"), row("d", "gone")], random);
+    let [a, b, c] = ["a", "b", "c"].map(|name| before.find(name.as_bytes()));
     for user in [&b, &c] {
         user.learn(Secret::Clear(b"password".to_vec()), Some([1; 32]));
     }
     b.want_password();
     let places = (b.admit(), c.admit());
     let limited = config::User { max_connections: 1, ..hashed };
-    let users = users.replaced_by(&[row("c", "new"), limited, row("a", "clear"), row("e", "new")]);
+    let users = before.replaced_by(&[row("c", "new"), limited, row("a", "clear"), row("e", "new")]);
     assert!(Arc::ptr_eq(&users.find(b"a"), &a));
-    users.enforce();
+    users.enforce(&before);
     let after = users.find(b"b");
     assert!(after.shares_places_with(&b) && !after.shares_places_with(&a));
     assert!(after.admit().is_none() && after.connections() == 1, "the place of before counts");
@@ -141,10 +141,10 @@ fn connections_to_servers_count_on_when_their_limit_changes() {
     assert!(share.is_some() && quota.take().is_none());
     let changed = users.replaced_by(&[limited(2)]);
     assert_eq!(quota.max(), 1, "the configuration does not hold yet");
-    changed.enforce();
+    changed.enforce(&users);
     assert_eq!((changed.find(b"u").backends().taken(), quota.max()), (1, 2));
     let unlimited = changed.replaced_by(&[row("u", "pw")]);
-    unlimited.enforce();
+    unlimited.enforce(&changed);
     assert!(!quota.is_limited() && unlimited.find(b"u").backends().taken() == 1);
 }
 

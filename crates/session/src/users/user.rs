@@ -196,8 +196,9 @@ impl User {
         Arc::new(self)
     }
 
-    /// Has it have as many clients and connections to servers as its row says.
+    /// Has it have as many clients, connections to servers and statements as its row says.
     pub fn enforce(&self) {
+        self.limit.iter().for_each(Limit::enforce);
         self.connections.allow(self.max_connections);
         if let Some(backends) = self.backends.get() {
             backends.allow(self.max_backends);
