@@ -245,19 +245,15 @@ impl Cached {
         allows: impl Fn(Moment) -> bool,
         style: Style,
     ) -> Result<Found, Miss> {
-        let (mut near, mut out) = (self.near.borrow_mut(), self.out.borrow_mut());
-        let near = near.get_or_insert_default();
-        out.clear();
-        let mut found = |answer: &Answer, age_ms, is_near, refresh| {
-            style.write(answer, age_ms, &mut out);
-            Found { rows: answer.rows(), refresh, served: Served { is_near, age_ms, bytes: out.len() } }
-        };
-        if let Some((answer, age_ms)) = near.get(key, now_ms, life, &allows) {
-            return Ok(found(answer, age_ms, true, false));
+        self.begin_answers();
+        if let Some(found) = self.look_near((key, now_ms, life), &allows, style) {
+            return Ok(found);
         }
         let hit = cache.store.get(key, now_ms, life, &allows)?;
-        near.put(key, &hit);
-        Ok(found(&hit.answer, hit.age_ms, false, hit.refresh))
+        self.near.borrow_mut().get_or_insert_default().put(key, &hit);
+        self.write(&hit, style);
+        let served = Served { is_near: false, age_ms: hit.age_ms, bytes: self.written().len() };
+        Ok(Found { rows: hit.answer.rows(), refresh: hit.refresh, served })
     }
 
     /// Writes this answer into the buffer.

@@ -51,7 +51,7 @@ use crate::error::ClientError;
 use crate::session::cx::Cx;
 use crate::session::facts::answers::cache_key;
 use crate::session::facts::cache::{await_proof, join, learn_known, missed, send_to_target, style};
-use crate::session::stage::cache::missed::{rows_passed, send_missed};
+use crate::session::stage::cache::missed::send_missed;
 use crate::state::substitute::Counted;
 
 impl Cx<'_> {
@@ -66,41 +66,14 @@ impl Cx<'_> {
         let Some(mut decided) = self.leg.flight.as_mut().and_then(|flight| flight.decided.take()) else {
             return Ok(None);
         };
-        match cache_key(self.entry, self.leg, command, &decided) {
-            Err(refusal) => refuse(&mut decided, refusal),
-            Ok(asked) => {
-                match look_up(
-                    &self.entry.worker,
-                    &self.leg.state,
-                    &asked,
-                    arrival_us(&self.entry.worker, &asked),
-                ) {
-                    Look::Hit(rows, bytes) => {
-                        begin_hit(self.entry, self.leg, command, &decided, (rows, bytes));
-                        end_hit(self.entry, rows);
-                        if command.kind == Kind::Query {
-                            learn_known(&self.entry.worker, self.leg, command.payload(), decided, asked);
-                        }
-                        let later = input.get(command.packet().len()..).unwrap_or_default();
-                        self.io.backlog.extend_from_slice(later);
-                        return self.send_answers(cx).map(Some);
-                    }
-                    Look::Miss(leader) => {
-                        let passed = rows_passed(&self.leg.state, command, &decided);
-                        send_missed(
-                            self.entry,
-                            &self.leg.state,
-                            &mut self.leg.flight,
-                            command.kind,
-                            (asked, leader),
-                            passed,
-                            &mut decided,
-                        );
-                    }
-                    Look::Pass => send_to_target(&self.leg.state, &asked, &mut decided),
-                    Look::Wait(_) | Look::Prove(_) => {}
-                }
+        if let Step::Answered(rows, asked) = ask(self.entry, self.leg, command, &mut decided, None, None) {
+            end_hit(self.entry, rows);
+            if command.kind == Kind::Query {
+                learn_known(&self.entry.worker, self.leg, command.payload(), decided, asked);
             }
+            let later = input.get(command.packet().len()..).unwrap_or_default();
+            self.io.backlog.extend_from_slice(later);
+            return self.send_answers(cx).map(Some);
         }
         self.leg.flight.begin().decided = Some(decided);
         Ok(None)
@@ -120,36 +93,24 @@ impl Cx<'_> {
         let Some(command) = copied.as_ref().map(Copied::command) else { return Ok(false) };
         let (begun, since_us) = (Instant::now(), uptime_us(&self.entry.worker));
         let mut known: Option<Asked> = None;
-        let (asked, leader) = loop {
+        let asked = loop {
             let before = known.take().filter(|asked| is_known_still(&self.entry.worker, asked));
-            let asked = match before.map_or_else(|| cache_key(self.entry, self.leg, command, decided), Ok) {
-                Ok(asked) => asked,
-                Err(refusal) => {
-                    refuse(decided, refusal);
-                    return Ok(false);
-                }
-            };
-            let waiter = match look_up(&self.entry.worker, &self.leg.state, &asked, since_us) {
-                Look::Hit(rows, bytes) => {
-                    begin_hit(self.entry, self.leg, command, decided, (rows, bytes));
+            let (asked, look) = match ask(self.entry, self.leg, command, decided, before, Some(since_us)) {
+                Step::Answered(rows, _) => {
                     skip_command(self.entry, self.io, self.leg).await?;
                     let answer = self.entry.worker.cached.written().to_vec();
                     write_to_client(self.entry, self.io, &mut self.leg.state, &answer).await?;
                     end_hit(self.entry, rows);
                     return Ok(true);
                 }
-                Look::Miss(leader) => break (asked, leader),
-                Look::Pass => {
-                    send_to_target(&self.leg.state, &asked, decided);
-                    return Ok(false);
-                }
-                look @ (Look::Wait(_) | Look::Prove(_)) => look,
+                Step::Sent => return Ok(false),
+                Step::Wait(asked, look) => (asked, look),
             };
             let deadline = begun + Duration::from_millis(asked.how.policy.timeout_ms.into());
             self.leg.release_to_wait(self.entry);
             let command = self.io.command(self.leg.state.identity.capabilities);
             show_waiting_since(self.entry, self.leg, command, Instant::now());
-            let others = await_others(self.entry, self.io, self.leg, (waiter, asked.row), since_us, deadline);
+            let others = await_others(self.entry, self.io, self.leg, (look, asked.row), since_us, deadline);
             let (landed, miss) = others.await?;
             self.entry.end_running(&self.leg.links);
             take_back(self.entry, self.leg);
@@ -158,7 +119,7 @@ impl Cx<'_> {
                 // It has taken too long: this session sends it as well.
                 Some(false) => {
                     self.entry.worker.counts.cache.borrow_mut().missed(asked.row, miss);
-                    break (asked, None);
+                    break asked;
                 }
                 None => {
                     refuse_here(self.entry, self.io, self.leg, kind, &ClientError::Interrupted).await?;
@@ -166,18 +127,49 @@ impl Cx<'_> {
                 }
             }
         };
-        let passed = rows_passed(&self.leg.state, command, decided);
-        send_missed(
-            self.entry,
-            &self.leg.state,
-            &mut self.leg.flight,
-            kind,
-            (asked, leader),
-            passed,
-            decided,
-        );
+        send_missed(self.entry, self.leg, command, (asked, None), decided);
         Ok(false)
     }
+}
+
+/// What becomes of a command that the cache was asked for.
+enum Step {
+    /// Its answer is in the worker's buffer, with so many rows.
+    Answered(RowCounts, Asked),
+    /// It goes on to its target, as its route says now.
+    Sent,
+    /// It waits for what the look has led to.
+    Wait(Asked, Look),
+}
+
+/// Asks the cache for the answer to a command, which has come at `since_us` or comes now. `known`
+/// is what was found out about it before.
+fn ask(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    command: Command<'_>,
+    decided: &mut Decided,
+    known: Option<Asked>,
+    since_us: Option<u64>,
+) -> Step {
+    let asked = match known.map_or_else(|| cache_key(entry, leg, command, decided), Ok) {
+        Ok(asked) => asked,
+        Err(refusal) => {
+            refuse(decided, refusal);
+            return Step::Sent;
+        }
+    };
+    let since_us = since_us.unwrap_or_else(|| arrival_us(&entry.worker, &asked));
+    match look_up(&entry.worker, &leg.state, &asked, since_us) {
+        Look::Hit(rows, bytes) => {
+            begin_hit(entry, leg, command, decided, (rows, bytes));
+            return Step::Answered(rows, asked);
+        }
+        Look::Miss(leader) => send_missed(entry, leg, command, (asked, leader), decided),
+        Look::Pass => send_to_target(&leg.state, &asked, decided),
+        look @ (Look::Wait(_) | Look::Prove(_)) => return Step::Wait(asked, look),
+    }
+    Step::Sent
 }
 
 /// The command is being answered from the cache: counts it, and what it leaves for statements

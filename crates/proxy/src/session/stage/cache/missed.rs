@@ -5,7 +5,7 @@ use cache::stats::{RowKey, Stats};
 use cache::{Doorkeeper, Leader, NotStored, Outcome, depends_on_values};
 use command::Command;
 use legs::entry::BookEntry;
-use legs::flight::Flight;
+use legs::leg::Leg;
 use legs::state::SessionState;
 use reply::cache_fill::{CacheFill, Filling};
 use runtime::cached::asked::Asked;
@@ -22,13 +22,12 @@ use crate::state::Setting;
 /// The command goes to its target, and its reply is copied. An `OFFSET` passes so many rows by.
 pub(crate) fn send_missed(
     entry: &BookEntry,
-    state: &SessionState,
-    flight: &mut Flight,
-    kind: Kind,
+    leg: &mut Leg,
+    command: Command<'_>,
     (asked, leader): (Asked, Option<Leader>),
-    passed: Result<u64, NotStored>,
     decided: &mut Decided,
 ) {
+    let state = &leg.state;
     send_to_target(state, &asked, decided);
     let Asked { key, life, said, how, source, row, is_proven, epoch, .. } = asked;
     if decided.unseen().is_some() {
@@ -63,10 +62,10 @@ pub(crate) fn send_missed(
         scope: said.scope.clone(),
         moment,
         form: form(state),
-        has_columns: !(kind == Kind::StmtExecute && state.identity.keeps_definitions()),
+        has_columns: !(command.kind == Kind::StmtExecute && state.identity.keeps_definitions()),
         max: how.policy.answer_bytes_max,
         stores_empty: how.policy.stores_empty,
-        passed,
+        passed: rows_passed(state, command, decided),
         proof: said.proof,
         is_proven,
         epoch,
@@ -78,16 +77,12 @@ pub(crate) fn send_missed(
         leader,
     };
     let fill = CacheFill::new(cache, &entry.worker.counts, filling);
-    flight.begin().taps.set_fill(fill);
+    leg.flight.begin().taps.set_fill(fill);
 }
 
 /// How many rows in front of the answer to a query `FOUND_ROWS()` counts, or why the answer is
 /// not stored, by what no digest tells.
-pub(crate) fn rows_passed(
-    state: &SessionState,
-    command: Command<'_>,
-    decided: &Decided,
-) -> Result<u64, NotStored> {
+fn rows_passed(state: &SessionState, command: Command<'_>, decided: &Decided) -> Result<u64, NotStored> {
     if !command.is_whole() {
         return Err(NotStored::FoundRows);
     }
