@@ -34,24 +34,13 @@ pub struct Pass<'a> {
 }
 
 impl Gates {
-    /// Waits until no definition of these tables runs.
-    pub async fn enter(&self, tables: Vec<TableName>) -> Pass<'_> {
-        loop {
-            let changed = self.changed.notified();
-            if self.begin(&tables, |gate| gate.running += 1) {
-                return Pass { gates: self, tables, defines: false };
-            }
-            changed.await;
-        }
-    }
-
-    /// Waits until no other definition of these tables runs, lets no statement begin, and waits
-    /// until all that run have ended.
-    pub async fn close(&self, tables: Vec<TableName>) -> Pass<'_> {
+    /// Waits until no definition of these tables runs. A definition (`defines`) lets no statement
+    /// begin from then on, and waits until all that run have ended.
+    pub async fn pass(&self, tables: Vec<TableName>, defines: bool) -> Pass<'_> {
         let pass = loop {
             let changed = self.changed.notified();
-            if self.begin(&tables, |gate| gate.is_closed = true) {
-                break Pass { gates: self, tables, defines: true };
+            if self.begin(&tables, defines) {
+                break Pass { gates: self, tables, defines };
             }
             changed.await;
         };
@@ -59,7 +48,7 @@ impl Gates {
             let changed = self.changed.notified();
             let is_running =
                 |table: &TableName| lock(&self.tables).get(table).is_some_and(|gate| gate.running > 0);
-            if !pass.tables.iter().any(is_running) {
+            if !defines || !pass.tables.iter().any(is_running) {
                 return pass;
             }
             changed.await;
@@ -67,13 +56,13 @@ impl Gates {
     }
 
     /// Marks the gates of tables, if none of them is closed. Whether it has.
-    fn begin(&self, tables: &[TableName], mark: impl Fn(&mut Gate)) -> bool {
+    fn begin(&self, tables: &[TableName], defines: bool) -> bool {
         let mut all = lock(&self.tables);
         let is_open = !tables.iter().any(|table| all.get(table).is_some_and(|gate| gate.is_closed));
-        if is_open {
-            for table in tables {
-                mark(all.entry(table.clone()).or_default());
-            }
+        for table in tables.iter().filter(|_| is_open) {
+            let gate = all.entry(table.clone()).or_default();
+            gate.is_closed = defines;
+            gate.running += usize::from(!defines);
         }
         is_open
     }
@@ -113,10 +102,12 @@ mod tests {
     fn a_definition_waits_for_statements_and_statements_for_it() {
         let gates = Gates::default();
         let mut cx = Context::from_waker(Waker::noop());
-        let Poll::Ready(running) = pin!(gates.enter(orders())).poll(&mut cx) else { panic!("it is open") };
-        let mut closing = pin!(gates.close(orders()));
+        let Poll::Ready(running) = pin!(gates.pass(orders(), false)).poll(&mut cx) else {
+            panic!("it is open")
+        };
+        let mut closing = pin!(gates.pass(orders(), true));
         assert!(closing.as_mut().poll(&mut cx).is_pending(), "a statement runs");
-        let mut late = pin!(gates.enter(orders()));
+        let mut late = pin!(gates.pass(orders(), false));
         assert!(late.as_mut().poll(&mut cx).is_pending(), "a definition waits");
         drop(running);
         let Poll::Ready(closed) = closing.as_mut().poll(&mut cx) else { panic!("nothing runs") };

@@ -20,7 +20,7 @@ pub async fn resume(worker: Rc<Worker>, running: Running) {
     let id = record.id;
     let shared = &worker.shared;
     let all = async {
-        let _pass = shared.gates.close(record.tables.clone()).await;
+        let _pass = shared.gates.pass(record.tables.clone(), true).await;
         // Dropped before the pass: who waits for that knows that the tables are others.
         let _defined = Defined(&shared.definitions_of_shards);
         for (number, step) in record.steps.iter().enumerate() {

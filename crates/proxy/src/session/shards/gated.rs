@@ -23,7 +23,7 @@ pub(super) async fn pass_gates<'g>(
     defines: bool,
 ) -> Result<Pass<'g>, Halt> {
     let longest = entry.worker.settings().variables.connect_timeout_server_max;
-    let waiting = pin!(timeout(longest, pass(gates, tables, defines)));
+    let waiting = pin!(timeout(longest, gates.pass(tables, defines)));
     let passed =
         while_waiting(&entry.control, &mut io.client, leg.state.identity.capabilities, waiting).await?;
     let pass = match passed {
@@ -37,9 +37,4 @@ pub(super) async fn pass_gates<'g>(
     let defined = entry.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
     let is_outdated = !defines && leg.links.away.role.shards().planned_at != defined;
     if is_outdated { Err(Halt::Outdated) } else { Ok(pass) }
-}
-
-/// Waits until a command may run that names these tables.
-async fn pass(gates: &Gates, tables: Vec<TableName>, defines: bool) -> Pass<'_> {
-    if defines { gates.close(tables).await } else { gates.enter(tables).await }
 }
