@@ -84,13 +84,8 @@ impl Templates {
 
     /// The shard that a statement goes to which is no execution; none if that is not known.
     pub fn branch(&self, layout: &Layout, text: &[u8], holds: Holds<'_>) -> Option<Branch> {
-        match self.plan(text, holds)? {
-            Kept::Template(template, None) => match template.goes(layout, text, &[])? {
-                Goes::One(branch) => Some(branch),
-                Goes::Many(_) => None,
-            },
-            _ => None,
-        }
+        let Kept::Template(template, None) = self.plan(text, holds)? else { return None };
+        if let Goes::One(branch) = template.goes(layout, text, &[])? { Some(branch) } else { None }
     }
 
     fn plan(&self, text: &[u8], holds: Holds<'_>) -> Option<&Kept> {

@@ -15,7 +15,7 @@ use runtime::ddl::{Record, Running, State, Step, fingerprint};
 use runtime::gates::TableName;
 use runtime::inspection::read;
 use runtime::scattered::Scattered;
-use scatter::{Kind as Replied, Relay, Scatter as Replies, Source};
+use scatter::{Kind as Replied, Relay, Scatter as Replies};
 use shard::Table;
 use wire::{Capabilities, Codec as _, packet};
 
@@ -23,7 +23,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::shards::definitions::ask_at;
 use crate::session::shards::done::{Done, Halt};
-use crate::session::shards::facts::{names_at, plain_reply, refused_scatter};
+use crate::session::shards::facts::{plain_reply, refused_scatter, source_of_branch};
 use crate::session::shards::inner::{error_of, take_inner};
 use crate::state::SCHEMA;
 
@@ -151,12 +151,8 @@ async fn give_definition(
     (branches, replies): (&[Branch], &[Vec<u8>]),
     is_refused: bool,
 ) -> Result<(), Ending> {
-    let source = |(session, branch): (usize, &Branch)| Source {
-        hostgroup: branch.hostgroup,
-        session,
-        names: names_at(&entry.worker, branch.hostgroup),
-        rows: Vec::new(),
-    };
+    let source =
+        |(session, branch): (usize, &Branch)| source_of_branch(&entry.worker, branch.hostgroup, session);
     let sources: Vec<_> = branches.iter().take(replies.len()).enumerate().map(source).collect();
     let mut merged = Replies::new(plain_reply(&entry.worker, &leg.state, Replied::Result, seq), sources);
     for (number, reply) in replies.iter().enumerate() {

@@ -1,12 +1,10 @@
 //! What a statement over shards needs to know of its session.
 
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use config::ShardTransactions;
 use legs::entry::BookEntry;
 use legs::facts::orders::killed_here;
-use legs::io::Io;
 use legs::leg::Leg;
 use legs::shards::command::Command;
 use legs::shards::role::Place;
@@ -30,7 +28,6 @@ use wire::frame::HEADER_LEN;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::shards::reading::select_limit;
-use crate::sock::Input;
 use crate::state::Pin;
 
 /// An error as a payload for the client.
@@ -129,25 +126,6 @@ pub(crate) fn depends_on_time(
     let may_ask = what.effects.intersects(Effects::VOLATILE.union(Effects::UNKNOWN))
         || tables.iter().any(|(schema, table)| known.depends_on_time(schema, table));
     may_ask && !state.settings().any(|(key, _)| key == "timestamp")
-}
-
-/// Whether a statement is to stop. Fails if the session is to end.
-pub(crate) fn poll_killed(
-    control: &Control,
-    io: &mut Io,
-    state: &SessionState,
-    cx: &mut Context<'_>,
-) -> Result<bool, Ending> {
-    if killed_here(control, state.identity.capabilities, true)? {
-        return Ok(true);
-    }
-    if control.signal() >= Signal::Stop {
-        return Err(Ending::Silent);
-    }
-    match io.client.poll_input(cx) {
-        Poll::Ready(Input::End) => Err(Ending::ClientLeft),
-        _ => Ok(false),
-    }
 }
 
 /// Why the session is to end now, whatever its shards do.

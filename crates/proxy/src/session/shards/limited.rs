@@ -13,7 +13,7 @@ use legs::shards::command::Command;
 use observe::running::Measured;
 use planner::limits::CHANGED_ROWS_MAX;
 use planner::merge::Protocol;
-use planner::plan::{Branch, Counts, KeysFirst, Limited};
+use planner::plan::{Branch, KeysFirst, Limited};
 use runtime::gates::TableName;
 use runtime::limits::KEYS_BYTES_MAX;
 use runtime::scattered::Scattered;
@@ -107,7 +107,6 @@ async fn change_in_turn(
     }
     let seq = skip_command(entry, io, leg).await?;
     entry.begin_running(Measured::plain(command.kind), &command.text);
-    let first = branches.first().map_or(0, |branch| branch.hostgroup);
     let what = what(&entry.worker, &leg.state, command, branches.clone().into(), seq);
     let mut merged = Replies::new(what, sources);
     for (number, reply) in replies.iter().enumerate() {
@@ -117,17 +116,7 @@ async fn change_in_turn(
     runners.unit.hide_from(&mut merged);
     let mut relay = Relay::holding(merged);
     poll_fn(|cx| relay.poll_reply(cx, &mut io.client)).await?;
-    let (branches_run, may_set_id, is_killed) = (branches.len(), false, false);
-    let ended = Ended {
-        seq,
-        first,
-        branches: branches_run,
-        may_set_id,
-        made: None,
-        is_killed,
-        rows: Vec::new(),
-        counts: Counts::Sum,
-    };
+    let ended = Ended::new(seq, &branches);
     let done = conclude(entry, io, leg, runners, relay, ended).await?;
     close_sites(leg, command, &branches).await?;
     Ok(done)

@@ -40,15 +40,13 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::shards::definitions::ask_at;
 use crate::session::shards::done::{Done, Halt};
-use crate::session::shards::facts::{
-    depends_on_time, has_one_connection, poll_killed, refused_scatter, what,
-};
+use crate::session::shards::facts::{depends_on_time, has_one_connection, refused_scatter, what};
 use crate::session::shards::gated::pass_gates;
 use crate::session::shards::ids::raise_ids;
 use crate::session::shards::load::file::File;
 use crate::session::shards::many::{Ended, add_branches, conclude, give_up, put_runners};
 use crate::session::shards::moment::Moment;
-use crate::session::shards::relaying::{pass_recall, relay_runs, run_out, wait_for_parts};
+use crate::session::shards::relaying::{pass_recall, poll_stop, relay_runs, run_out, wait_for_parts};
 use crate::session::shards::runners::{Run, Runners, Unit, poll_all};
 
 /// Asks for the character set of files whose statement names none.
@@ -94,7 +92,6 @@ async fn load_added(
 ) -> Result<Done, Halt> {
     let seq = skip_command(entry, io, leg).await?;
     entry.begin_running(Measured::plain(command.kind), &command.text);
-    let first = load.branches.first().map_or(0, |branch| branch.hostgroup);
     let (sources, controls) = (std::mem::take(&mut runners.sources), runners.controls());
     let mut loading = Loading::new(seq, load, sources.len());
     let what = what(&entry.worker, &leg.state, command, scattered, seq);
@@ -129,16 +126,7 @@ async fn load_added(
         refused => refused,
     };
     let Some(error) = refused.filter(|_| !is_killed) else {
-        let ended = Ended {
-            seq,
-            first,
-            branches: load.branches.len(),
-            may_set_id: false,
-            made: None,
-            is_killed,
-            rows: Vec::new(),
-            counts: Counts::Sum,
-        };
+        let ended = Ended { is_killed, ..Ended::new(seq, &load.branches) };
         return conclude(entry, io, leg, runners, relay, ended).await;
     };
     let of_session = (&*entry.control, &*leg.state);
@@ -193,13 +181,8 @@ async fn split_file(
         poll_all(runs, cx);
         let is_asked = !matches!(loading.step, Step::Asking);
         let ended = |ending: Ending| if is_asked { ending.within_reply() } else { ending };
-        if poll_killed(&entry.control, io, state, cx).map_err(ended)? {
-            loading.is_killed = true;
-            // A shard that waits takes nothing of the file.
-            for control in controls {
-                control.interrupt();
-            }
-        }
+        // A shard that waits takes nothing of the file.
+        loading.is_killed |= poll_stop(&entry.control, io, state, cx, controls).map_err(ended)?;
         if loading.is_killed {
             if matches!(loading.step, Step::Asking | Step::Ending) {
                 return Poll::Ready(Ok(true));

@@ -58,6 +58,17 @@ pub(super) struct Ended {
     pub(super) counts: Counts,
 }
 
+impl Ended {
+    /// The end of a statement that has made no id and was not killed. Its reply has the sequence
+    /// id `seq`.
+    pub(super) fn new(seq: u8, branches: &[Branch]) -> Self {
+        let first = branches.first().map_or(0, |branch| branch.hostgroup);
+        let (may_set_id, made, is_killed) = (false, None, false);
+        let (rows, counts, branches) = (Vec::new(), Counts::Sum, branches.len());
+        Self { seq, first, branches, may_set_id, made, is_killed, rows, counts }
+    }
+}
+
 /// Runs the branches of a command, which the backlog begins with. The client gets one reply.
 pub(super) async fn run_many(
     entry: &BookEntry,
@@ -144,16 +155,12 @@ pub(super) async fn run_added(
     let is_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
     let seq = skip_command(entry, io, leg).await?;
     entry.begin_running(Measured::plain(command.kind), &command.text);
-    let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
     let ended = Ended {
-        seq,
-        first,
-        branches: scattered.branches.len(),
         made: scattered.ids.as_ref().and_then(|ids| ids.first),
         may_set_id,
-        is_killed: false,
         rows: std::mem::take(&mut scattered.rows),
         counts: scattered.counts,
+        ..Ended::new(seq, &scattered.branches)
     };
     let what = what(&entry.worker, &leg.state, command, scattered, seq);
     let mut replies = Replies::new(what, std::mem::take(&mut runners.sources));

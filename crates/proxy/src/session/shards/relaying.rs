@@ -6,14 +6,16 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use legs::entry::BookEntry;
+use legs::facts::orders::killed_here;
 use legs::io::Io;
 use legs::state::SessionState;
-use runtime::control::Control;
+use runtime::control::{Control, Signal};
 use scatter::{Over, Relay};
 
 use crate::ending::Ending;
-use crate::session::shards::facts::{poll_ended, poll_killed};
+use crate::session::shards::facts::poll_ended;
 use crate::session::shards::runners::{Lead, Run, Runners, poll_all};
+use crate::sock::Input;
 
 /// Runs what the runners have got, until the client has its reply and all shards have ended
 /// theirs.
@@ -115,18 +117,23 @@ pub(super) fn pass_recall(control: &Control, parts: &[Rc<Control>]) {
 }
 
 /// Does what others want of a scattered statement: to be killed, each shard kills its part, or
-/// to end with the session.
-fn poll_stop(
+/// to end with the session. Whether it is killed.
+pub(super) fn poll_stop(
     control: &Control,
     io: &mut Io,
     state: &SessionState,
     cx: &mut Context<'_>,
     parts: &[Rc<Control>],
-) -> Result<(), Ending> {
-    if poll_killed(control, io, state, cx)? {
-        for control in parts {
-            control.interrupt();
-        }
+) -> Result<bool, Ending> {
+    if killed_here(control, state.identity.capabilities, true)? {
+        parts.iter().for_each(|part| part.interrupt());
+        return Ok(true);
     }
-    Ok(())
+    if control.signal() >= Signal::Stop {
+        return Err(Ending::Silent);
+    }
+    match io.client.poll_input(cx) {
+        Poll::Ready(Input::End) => Err(Ending::ClientLeft),
+        _ => Ok(false),
+    }
 }
