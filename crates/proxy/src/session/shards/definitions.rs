@@ -3,20 +3,19 @@
 
 use legs::entry::BookEntry;
 use legs::leg::Leg;
-use legs::shards::command::Command;
 use legs::shards::role::Inner;
 use planner::define::{
     Answer, Collations, Known, TableDefinition, check, collation_statement, table_statement,
 };
 use runtime::inspection::read;
 use shard::{Layout, Node, Table};
-use sql::parse::Tree;
 use wire::rows::cells;
 
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::shards::inner::{ask, error_of, take_inner};
-use crate::session::shards::reading::{is_current, schema_of};
+use crate::session::shards::plan::Reading;
+use crate::session::shards::reading::is_current;
 use crate::session::shards::transaction::lose_transaction;
 
 /// Nodes of a table that are asked for its definition.
@@ -26,16 +25,13 @@ const NODES_ASKED_MAX: usize = 64;
 pub(super) async fn learn_definitions(
     entry: &BookEntry,
     leg: &mut Leg,
-    command: &Command,
-    tree: &Tree,
-    layout: &Layout,
+    reading: Reading<'_>,
 ) -> Result<(), Ending> {
-    let current = String::from_utf8_lossy(schema_of(&leg.state, command)).into_owned();
-    for (schema, name) in planner::plan::tables(tree, &command.text, &current) {
+    for (schema, name) in reading.tables(&leg.state) {
         let now = entry.worker.shared.uptime();
-        let Some(table) = layout.table(&schema, &name) else { continue };
+        let Some(table) = reading.layout.table(&schema, &name) else { continue };
         if entry.worker.shards.tables().wants(&schema, &name, now) {
-            learn_definition(entry, leg, layout, table).await?;
+            learn_definition(entry, leg, reading.layout, table).await?;
         }
     }
     Ok(())

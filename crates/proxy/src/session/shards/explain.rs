@@ -11,7 +11,7 @@ use crate::ending::Ending;
 use crate::session::explained::{explain_command, explain_text};
 use crate::session::shards::definitions::learn_definitions;
 use crate::session::shards::inner::take_inner;
-use crate::session::shards::plan::with_request;
+use crate::session::shards::plan::{Reading, with_request};
 use crate::session::shards::reading::read_settings;
 
 /// Writes down where the statement of a command goes that begins `from` bytes behind the
@@ -61,14 +61,13 @@ async fn explained(
 ) -> Result<Option<(Plan, Vec<Row>)>, Ending> {
     let settings = entry.worker.settings();
     let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
-    let Some(charset) = leg.state.charset.of_text(&command.text) else { return Ok(None) };
-    let Some(read) = read_settings(&entry.worker, &leg.state, charset).await else {
-        return Ok(None);
-    };
+    let read = read_settings(&entry.worker, &leg.state, &command.text, layout).await;
+    let Ok(Some(read)) = read else { return Ok(None) };
     let mut tree = entry.worker.shards.tree.take();
     let explained = if tree.read(&command.text, &read).is_ok() {
-        learn_definitions(entry, leg, command, &tree, layout).await?;
-        with_request(entry, &leg.state, (command, &tree), read, layout, &[], |request, asker| {
+        let reading = Reading { command, tree: &tree, read, layout };
+        learn_definitions(entry, leg, reading).await?;
+        with_request(entry, &leg.state, reading, &[], |request, asker| {
             let plan = match planner::seen::seen(request, asker) {
                 Some(seen) => seen.plan,
                 None => planner::plan::plan(request),

@@ -29,7 +29,7 @@ use crate::session::shards::done::Halt;
 use crate::session::shards::facts::{depends_on_time, holds, keeps_home};
 use crate::session::shards::ids::{ids_for, raise_ids};
 use crate::session::shards::last_id::{learn_last_id, learn_last_id_at_home};
-use crate::session::shards::naming::{names_table, of_unknown_charset, prepares_table, refused, unread};
+use crate::session::shards::naming::{names_table, prepares_table, refused, unread};
 use crate::session::shards::reading::{has_mode, is_current, read_settings, schema_of, select_limit};
 use crate::session::shards::stored::{Named, stopped_behind};
 use crate::session::shards::way::Way;
@@ -49,6 +49,24 @@ const MATTERS_TO_SESSION: Effects = Effects::USER_VARIABLES
 /// What a statement does with variables of users.
 const VARIABLES: Effects = Effects::SETS_USER_VARIABLES.union(Effects::READS_USER_VARIABLES);
 
+/// A command whose text was read, with what its plan depends on beside the session.
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'a> {
+    pub(super) command: &'a Command,
+    pub(super) tree: &'a Tree,
+    pub(super) read: Settings,
+    pub(super) layout: &'a Layout,
+}
+
+impl Reading<'_> {
+    /// The tables of the layout that it names.
+    pub(super) fn tables(&self, state: &SessionState) -> Vec<TableName> {
+        let schema = String::from_utf8_lossy(schema_of(state, self.command));
+        let named = planner::plan::tables(self.tree, &self.command.text, &schema).into_iter();
+        named.filter(|(schema, table)| self.layout.table(schema, table).is_some()).collect()
+    }
+}
+
 /// Where the statement of a command goes.
 pub(super) async fn way_of(entry: &BookEntry, leg: &mut Leg, command: &Command) -> Result<Way, Halt> {
     let (text, what) = (&command.text, command.what);
@@ -63,10 +81,7 @@ pub(super) async fn way_of(entry: &BookEntry, leg: &mut Leg, command: &Command) 
         let reason = "its text is not planned; drivers' prepared statements are";
         return Err(ClientError::not_sharded("a statement that is prepared as text", reason).into());
     }
-    let Some(charset) = leg.state.charset.of_text(text) else {
-        return if names_table(text, layout) { Err(of_unknown_charset().into()) } else { Ok(Way::Home) };
-    };
-    let Some(now) = read_settings(&entry.worker, &leg.state, charset).await else {
+    let Some(now) = read_settings(&entry.worker, &leg.state, text, layout).await? else {
         return Ok(Way::Home);
     };
     let read = command.context.as_ref().map_or(now, |context| context.read);
@@ -124,11 +139,12 @@ async fn way_anew(
     let way: Result<Way, Halt> = async {
         let way = match tree.read(text, &read) {
             Ok(_) => {
-                learn_definitions(entry, leg, command, &tree, layout).await?;
-                if command.asks_last_id() && names_sharded(&leg.state, command, &tree, layout) {
+                let reading = Reading { command, tree: &tree, read, layout };
+                learn_definitions(entry, leg, reading).await?;
+                if command.asks_last_id() && !reading.tables(&leg.state).is_empty() {
                     learn_last_id_at_home(entry, leg).await?;
                 }
-                with_ids(entry, leg, command, &tree, read, layout).await?
+                with_ids(entry, leg, reading).await?
             }
             Err(_) if !names_table(text, layout) => Way::Home,
             Err(refusal) => return Err(unread(text, refusal).into()),
@@ -147,7 +163,8 @@ async fn way_anew(
         && !matters
         && is_current(&entry.worker, layout)
     {
-        let kept = || kept(entry, &leg.state, command, &tree, read, layout, way);
+        let reading = Reading { command, tree: &tree, read, layout };
+        let kept = || kept(entry, &leg.state, reading, way);
         entry.worker.shards.templates.borrow_mut().learn(text, holds(entry, &leg.state, read), kept);
     }
     entry.worker.shards.tree.replace(tree);
@@ -164,10 +181,7 @@ pub(super) async fn sample_of(
 ) -> Result<Option<(Branch, Context)>, Halt> {
     let settings = entry.worker.settings();
     let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
-    let Some(charset) = leg.state.charset.of_text(text) else {
-        return if names_table(text, layout) { Err(of_unknown_charset().into()) } else { Ok(None) };
-    };
-    let Some(read) = read_settings(&entry.worker, &leg.state, charset).await else {
+    let Some(read) = read_settings(&entry.worker, &leg.state, text, layout).await? else {
         return Ok(None);
     };
     let mut tree = entry.worker.shards.tree.take();
@@ -206,49 +220,34 @@ pub(super) async fn sample_of(
 }
 
 /// Where a statement goes, whose rows get ids if they need any.
-async fn with_ids(
-    entry: &BookEntry,
-    leg: &mut Leg,
-    command: &Command,
-    tree: &Tree,
-    read: Settings,
-    layout: &Layout,
-) -> Result<Way, Halt> {
-    let mut way = planned(entry, &leg.state, command, tree, read, layout, &[])?;
+async fn with_ids(entry: &BookEntry, leg: &mut Leg, reading: Reading<'_>) -> Result<Way, Halt> {
+    let mut way = planned(entry, &leg.state, reading, &[])?;
     if let Way::NeedsIds(wanted) = &way {
-        let ids = ids_for(entry, leg, layout, wanted).await?;
-        way = planned(entry, &leg.state, command, tree, read, layout, &ids)?;
+        let ids = ids_for(entry, leg, reading.layout, wanted).await?;
+        way = planned(entry, &leg.state, reading, &ids)?;
     }
     if let Way::Many(scattered) = &way
         && let Some(ids) = &scattered.ids
     {
-        raise_ids(entry, leg, layout, ids).await?;
+        raise_ids(entry, leg, reading.layout, ids).await?;
     }
     Ok(way)
 }
 
 /// What is remembered of the plan of a query.
-fn kept(
-    entry: &BookEntry,
-    state: &SessionState,
-    command: &Command,
-    tree: &Tree,
-    read: Settings,
-    layout: &Layout,
-    way: &Way,
-) -> Option<Kept> {
+fn kept(entry: &BookEntry, state: &SessionState, reading: Reading<'_>, way: &Way) -> Option<Kept> {
     let (branches, many) = match way {
         Way::One { branch, .. } => (std::slice::from_ref(branch), None),
         Way::Many(scattered) if scattered.is_query() => (&scattered.branches[..], Some(scattered)),
         _ => return None,
     };
     let made = |request: &Request<'_>, _| Template::of(request, branches);
-    let template = with_request(entry, state, (command, tree), read, layout, &[], made).flatten();
+    let template = with_request(entry, state, reading, &[], made).flatten();
     let of_many = |plan: &Scattered| Box::new(Scattered { branches: Vec::new(), ..plan.clone() });
     match (template, many) {
         (Some(template), many) => Some(Kept::Template(template, many.map(|plan| of_many(plan)))),
-        (None, Some(plan)) if command.execution.is_none() => {
-            Some(Kept::Repeated(command.text.as_slice().into(), plan.clone()))
+        (None, Some(plan)) if reading.command.execution.is_none() => {
+            Some(Kept::Repeated(reading.command.text.as_slice().into(), plan.clone()))
         }
         (None, _) => None,
     }
@@ -259,9 +258,7 @@ fn kept(
 pub(super) fn with_request<T>(
     entry: &BookEntry,
     state: &SessionState,
-    (command, tree): (&Command, &Tree),
-    read: Settings,
-    layout: &Layout,
+    Reading { command, tree, read, layout }: Reading<'_>,
     ids: &[u64],
     use_it: impl FnOnce(&Request<'_>, Asker) -> T,
 ) -> Option<T> {
@@ -288,21 +285,17 @@ pub(super) fn with_request<T>(
 fn planned(
     entry: &BookEntry,
     state: &SessionState,
-    command: &Command,
-    tree: &Tree,
-    read: Settings,
-    layout: &Layout,
+    reading: Reading<'_>,
     ids: &[u64],
 ) -> Result<Way, ClientError> {
-    let planned = with_request(entry, state, (command, tree), read, layout, ids, |request, asker| {
+    let Reading { command, layout, .. } = reading;
+    let planned = with_request(entry, state, reading, ids, |request, asker| {
         let seen = planner::seen::seen(request, asker);
         let seen = seen.unwrap_or_else(|| Seen::of_plan(request, planner::plan::plan(request)));
         if matches!(seen.plan, Plan::Home | Plan::One(_)) && !command.writes() {
             return (seen, Vec::new());
         }
-        let named = planner::plan::tables(tree, request.sql, request.schema).into_iter();
-        let tables = named.filter(|(schema, table)| layout.table(schema, table).is_some()).collect();
-        (seen, tables)
+        (seen, reading.tables(state))
     });
     let Some((Seen { plan, cells }, tables)): Option<(Seen, Vec<TableName>)> = planned else {
         return Ok(Way::Home);
@@ -380,13 +373,6 @@ fn refused_by_session(links: &Links, what: StatementPlan) -> Result<(), ClientEr
         return refused("a lock by name", "it would be taken at one server only");
     }
     Ok(())
-}
-
-/// Whether a statement names a sharded table.
-fn names_sharded(state: &SessionState, command: &Command, tree: &Tree, layout: &Layout) -> bool {
-    let current = String::from_utf8_lossy(schema_of(state, command));
-    let named = planner::plan::tables(tree, &command.text, &current);
-    named.iter().any(|(schema, table)| layout.table(schema, table).is_some())
 }
 
 /// What is wrong with a table that a command writes to.

@@ -1,5 +1,7 @@
 //! What the reading of a statement over sharded tables depends on.
 
+use std::sync::Arc;
+
 use legs::shards::command::Command;
 use legs::state::SessionState;
 use runtime::worker::Worker;
@@ -8,18 +10,26 @@ use sql::lexer::Charset;
 use sql::parse::Settings;
 use sql::{Dialect, Modes};
 
-/// How texts of the session are read that are in this character set.
+use crate::error::ClientError;
+use crate::session::shards::naming::{names_table, of_unknown_charset};
+
+/// How a text of the session is read; nothing if that is not known, and it names no table of the
+/// layout.
 pub(crate) async fn read_settings(
     worker: &Worker,
     state: &SessionState,
-    charset: Charset,
-) -> Option<Settings> {
+    text: &[u8],
+    layout: &Arc<Layout>,
+) -> Result<Option<Settings>, ClientError> {
+    let Some(charset) = state.charset.of_text(text) else {
+        return if names_table(text, layout) { Err(of_unknown_charset()) } else { Ok(None) };
+    };
     let catalog = &worker.shards;
     if catalog.dialect().is_none() {
         let version = worker.shared.server_version().await;
         catalog.set_dialect(Dialect::of(&version));
     }
-    Some(read_settings_for(state, catalog.dialect()?, charset))
+    Ok(catalog.dialect().map(|dialect| read_settings_for(state, dialect, charset)))
 }
 
 /// The same for servers that read texts like this.
