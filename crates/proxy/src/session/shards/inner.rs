@@ -160,12 +160,6 @@ pub(super) async fn ask(inner: &mut Inner, text: &[u8]) -> Result<Vec<u8>, Endin
     ask_here(&inner.entry, &mut inner.leg, text).await
 }
 
-/// The same whatever runs beside it.
-pub(super) async fn ask_beside(inner: &mut Inner, text: &[u8]) -> Result<Vec<u8>, Ending> {
-    inner.entry.control.attach().await;
-    ask(inner, text).await
-}
-
 /// The same with a command as a packet.
 pub(super) async fn ask_packet(inner: &mut Inner, packet: Vec<u8>) -> Result<Vec<u8>, Ending> {
     reply_to(&inner.entry, &mut inner.leg, packet).await

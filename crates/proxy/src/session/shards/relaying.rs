@@ -126,7 +126,9 @@ pub(super) fn poll_stop(
     parts: &[Rc<Control>],
 ) -> Result<bool, Ending> {
     if killed_here(control, state.identity.capabilities, true)? {
-        parts.iter().for_each(|part| part.interrupt());
+        for part in parts {
+            part.interrupt();
+        }
         return Ok(true);
     }
     if control.signal() >= Signal::Stop {

@@ -10,11 +10,13 @@ use legs::client::Client;
 use legs::facts::leases::{look_at_server, lose_backend_for};
 use legs::io::Io;
 use legs::shards::role::Inner;
+use legs::state::SessionState;
 use runtime::control::Control;
 use scatter::{Branches, Scatter as Replies, Source};
 use session::committed::{Part, Place, Verdict, verdict};
 use wire::{Capabilities, frame};
 
+use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::shards::done::Halt;
 use crate::session::shards::facts::payload_of;
@@ -156,22 +158,13 @@ impl Runners {
         }
         let is_kept = is_kept && refused.is_none();
         let Some(text) = self.unit.end(is_kept) else { return Ok(refused) };
-        let replies = join(open.iter_mut().map(|runner| ask(&mut runner.inner, text))).await;
-        let mut parts = Vec::with_capacity(open.len());
-        for (runner, reply) in open.iter().zip(replies) {
-            let place = Place::Shard(runner.inner.hostgroup);
-            parts.push(Part { place, wrote: true, refusal: error_of(&reply?) });
-        }
+        let parts = ask_all(open.iter_mut().map(|runner| &mut runner.inner), text).await?;
+        let parts: Vec<_> = parts.into_iter().map(|part| Part { wrote: true, ..part }).collect();
         let refused = match self.unit {
             _ if !is_kept => refused,
-            Unit::Transaction => match verdict(&parts) {
-                Verdict::Committed => None,
-                Verdict::Refused(error) => Some(error),
-                Verdict::InPart(error) => {
-                    tracing::warn!(%error, "a statement over several shards has committed in part");
-                    open.first().map(|one| payload_of(&one.inner.leg.state, &error))
-                }
-            },
+            Unit::Transaction => open.first().and_then(|one| {
+                error_of_parts(&one.inner.leg.state, &parts, "a statement over several shards")
+            }),
             _ => parts.iter().find_map(|part| part.refusal.clone()),
         };
         for (runner, part) in open.into_iter().zip(parts) {
@@ -290,7 +283,7 @@ impl Runner {
 }
 
 /// Runs all at the same time. What each has come to.
-pub(super) async fn join<F: Future>(runs: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+async fn join<F: Future>(runs: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     let mut all: Vec<_> = runs.into_iter().map(|run| (Box::pin(run), None)).collect();
     poll_fn(|cx| {
         for (run, end) in all.iter_mut().filter(|(_, end)| end.is_none()) {
@@ -302,6 +295,32 @@ pub(super) async fn join<F: Future>(runs: impl IntoIterator<Item = F>) -> Vec<F:
     })
     .await;
     all.into_iter().filter_map(|(_, end)| end).collect()
+}
+
+/// Has inner sessions run a statement at the same time. What each has said.
+pub(super) async fn ask_all<'i>(
+    inners: impl IntoIterator<Item = &'i mut Inner>,
+    text: &[u8],
+) -> Result<Vec<Part>, Ending> {
+    let parts = inners.into_iter().map(async |inner| {
+        inner.entry.control.attach().await;
+        let refusal = error_of(&ask(inner, text).await?);
+        Ok(Part { place: Place::Shard(inner.hostgroup), wrote: inner.wrote, refusal })
+    });
+    join(parts).await.into_iter().collect()
+}
+
+/// The payload of the error that the client gets if not all that was changed lasts: of `what` that
+/// has ended in these parts.
+pub(super) fn error_of_parts(state: &SessionState, parts: &[Part], what: &str) -> Option<Vec<u8>> {
+    match verdict(parts) {
+        Verdict::Committed => None,
+        Verdict::Refused(error) => Some(error),
+        Verdict::InPart(error) => {
+            tracing::warn!(%error, "{what} has committed in part");
+            Some(payload_of(state, &error))
+        }
+    }
 }
 
 /// Answers branches that do not run, behind one that has ended their transaction.

@@ -33,9 +33,9 @@ use crate::error::{ClientError, Gone};
 use crate::session::shards::autocommit::{keeps_transaction, may_begin_later};
 use crate::session::shards::done::{Done, Halt};
 use crate::session::shards::facts::{has_one_connection, payload_of};
-use crate::session::shards::inner::{ask, ask_beside, ask_here, error_of, follow, take_inner_at};
+use crate::session::shards::inner::{ask, ask_here, error_of, follow, take_inner_at};
 use crate::session::shards::relaying::wait_for_parts;
-use crate::session::shards::runners::join;
+use crate::session::shards::runners::{ask_all, error_of_parts};
 use crate::state::Pin;
 use crate::state::without_writer::Sequel;
 
@@ -150,14 +150,7 @@ async fn commit_with(
         }
         _ => {}
     }
-    let error = match verdict(&parts) {
-        Verdict::Committed => None,
-        Verdict::Refused(error) => Some(error),
-        Verdict::InPart(error) => {
-            tracing::warn!(%error, "a transaction over several servers has committed in part");
-            Some(payload_of(&leg.state, &error))
-        }
-    };
+    let error = error_of_parts(&leg.state, &parts, "a transaction over several servers");
     leg.links.away.role.shards().inner.iter_mut().for_each(|inner| inner.wrote = false);
     let Some(error) = error else { return Ok(reply) };
     roll_back_everywhere(entry, leg).await?;
@@ -332,18 +325,16 @@ async fn say_at_shards(entry: &BookEntry, leg: &mut Leg, text: &[u8]) -> Result<
         }
     }
     let controls: Vec<_> = open.iter().map(|inner| Rc::clone(&inner.entry.control)).collect();
-    let replies = {
-        let asked = pin!(join(open.iter_mut().map(|inner| ask_beside(inner, text))));
+    let said = {
+        let asked = pin!(ask_all(&mut open, text));
         if is_one {
             asked.await
         } else {
             wait_for_parts((&entry.control, &leg.state), &controls, asked).await?
         }
     };
-    let mut parts = Vec::with_capacity(open.len());
-    for (mut inner, reply) in open.into_iter().zip(replies) {
-        let place = committed::Place::Shard(inner.hostgroup);
-        parts.push(Part { place, wrote: inner.wrote, refusal: error_of(&reply?) });
+    let parts = said?;
+    for mut inner in open {
         inner.entry.control = Rc::clone(&entry.control);
         leg.links.put_inner(inner);
     }
