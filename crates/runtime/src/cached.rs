@@ -251,16 +251,17 @@ impl Cached {
         }
         let hit = cache.store.get(key, now_ms, life, &allows)?;
         self.near.borrow_mut().get_or_insert_default().put(key, &hit);
-        self.write(&hit, style);
-        let served = Served { is_near: false, age_ms: hit.age_ms, bytes: self.written().len() };
-        Ok(Found { rows: hit.answer.rows(), refresh: hit.refresh, served })
+        let (rows, bytes) = self.write(&hit, style);
+        let served = Served { is_near: false, age_ms: hit.age_ms, bytes };
+        Ok(Found { rows, refresh: hit.refresh, served })
     }
 
-    /// Writes this answer into the buffer.
-    pub fn write(&self, hit: &Hit, style: Style) {
+    /// Writes this answer into the buffer. Returns the numbers of its rows and bytes.
+    pub fn write(&self, hit: &Hit, style: Style) -> (RowCounts, usize) {
         let mut out = self.out.borrow_mut();
         out.clear();
         style.write(&hit.answer, hit.age_ms, &mut out);
+        (hit.answer.rows(), out.len())
     }
 
     /// The answer that was written last.

@@ -3,8 +3,8 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
+use cache::RowCounts;
 use front::ending::Ending;
-use runtime::cached::answer::Stale;
 use runtime::control::Signal;
 use runtime::counted::{Ended, note_own_error, note_time};
 use session::error::ClientError;
@@ -45,9 +45,15 @@ pub(crate) fn poll_parked(entry: &BookEntry, io: &mut Io, cx: &mut Context<'_>) 
     Poll::Ready(Ok(()))
 }
 
-/// Answers the command that runs with a stale answer: its server was lost.
-pub async fn reply_stale(entry: &BookEntry, io: &mut Io, leg: &mut Leg, stale: Stale) -> Result<(), Ending> {
-    let Stale { packets, rows } = stale;
+/// Answers the command that runs with the stale answer of so many rows in the worker's buffer: its
+/// server was lost.
+pub async fn reply_stale(
+    entry: &BookEntry,
+    io: &mut Io,
+    leg: &mut Leg,
+    rows: RowCounts,
+) -> Result<(), Ending> {
+    let packets = entry.worker.cached.written().to_vec();
     entry.control.running.add_answered(packets.len());
     write_to_client(entry, io, &mut leg.state, &packets).await?;
     leg.links.hide_last_result(&mut leg.state);

@@ -5,6 +5,7 @@
 //! goes on as well, outside of one: the next statement is answered with an error that says so. What
 //! neither can be said again elsewhere nor is over with a transaction ends the session.
 
+use cache::RowCounts;
 use command::is_about_transactions;
 use front::login::ok;
 use legs::backlog::complete_front;
@@ -20,7 +21,6 @@ use legs::leg::Leg;
 use legs::reply::refuse_here;
 use legs::state::SessionState;
 use reply::errors::INTERRUPTED;
-use runtime::cached::answer::Stale;
 use runtime::control::Control;
 use runtime::invariant::in_use;
 use session::link::Loss;
@@ -103,8 +103,8 @@ pub(super) async fn outlive(
     lose_backend(entry, leg);
     leg.flight.begin().forget_sent();
     leg.state.last.ran = Ran::default();
-    if let Some(stale) = stale {
-        return reply_stale(entry, io, leg, stale).await;
+    if let Some((rows, _)) = stale {
+        return reply_stale(entry, io, leg, rows).await;
     }
     if let Some(command) = again {
         let counts = refusal.is_none() && !is_together(&leg.flight);
@@ -168,8 +168,9 @@ async fn refuse_lost(
     }
 }
 
-/// The stale answer that the client gets in place of this error, if there is one.
-fn stale_instead_of(entry: &BookEntry, leg: &mut Leg, error: &ClientError) -> Option<Stale> {
+/// Writes the stale answer that the client gets in place of this error into the worker's buffer, if
+/// there is one. Returns the numbers of its rows and bytes.
+fn stale_instead_of(entry: &BookEntry, leg: &mut Leg, error: &ClientError) -> Option<(RowCounts, usize)> {
     let is_alone = leg.links.pipelined.is_empty() && !entry.control.overdue.get();
     if is_alone && error.is_no_answer() {
         take_stale(&entry.worker, &leg.state, &mut leg.flight, error)

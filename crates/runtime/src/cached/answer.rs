@@ -30,15 +30,6 @@ pub enum Look {
     Prove(Arc<Source>),
 }
 
-/// A stale answer for the client.
-#[derive(Debug)]
-pub struct Stale {
-    /// Its packets, as the client gets them.
-    pub packets: Vec<u8>,
-    /// How many rows it has.
-    pub rows: RowCounts,
-}
-
 /// A text that was answered from the cache, and what was found out about it then.
 #[derive(Debug)]
 pub struct Known {

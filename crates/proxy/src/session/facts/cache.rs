@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cache::stats::Stats;
-use cache::{Cache, Form, Hit, Joined, Key, Miss, RowCounts, Source, Writing};
+use cache::{Cache, Form, Joined, Key, Miss, RowCounts, Source, Writing};
 use legs::cache::fresh::Fresh;
 use legs::facts::orders::while_waiting;
 use legs::flight::Flight;
@@ -14,7 +14,7 @@ use legs::leg::Leg;
 use legs::state::{Past, SessionState};
 use route::{Route, Tables};
 use runtime::cached::Style;
-use runtime::cached::answer::{Known, Look, STATUS, Stale};
+use runtime::cached::answer::{Known, Look, STATUS};
 use runtime::cached::asked::Asked;
 use runtime::control::Control;
 use runtime::decided::Decided;
@@ -182,28 +182,24 @@ pub(crate) fn look_stale(
     asked: &Asked,
     now_ms: u64,
 ) -> Option<(RowCounts, usize)> {
-    let hit = find_stale(worker, asked, now_ms)?;
-    worker.cached.write(&hit, style(state, None));
-    Some((hit.answer.rows(), worker.cached.written().len()))
+    Some(worker.cached.write(&find_stale(worker, asked, now_ms)?, style(state, None)))
 }
 
-/// The stale answer for the command whose reply was to be stored. Those that wait for the reply
-/// get the same.
+/// The same for the command whose reply was to be stored, and ends with this error. Sessions that
+/// wait for the reply get the same.
 pub(crate) fn take_stale(
     worker: &Worker,
     state: &SessionState,
     flight: &mut Flight,
     error: &ClientError,
-) -> Option<Stale> {
+) -> Option<(RowCounts, usize)> {
     let now_ms = worker.uptime_ms();
     let taps = &mut flight.as_mut()?.taps;
-    let Hit { answer, age_ms, .. } = taps.fill()?.stale(now_ms)?;
+    let hit = taps.fill()?.stale(now_ms)?;
     taps.take_fill()?.end_stale(now_ms);
-    let (connection, error) = (state.identity.connection_id, error.logged());
+    let (connection, error, age_ms) = (state.identity.connection_id, error.logged(), hit.age_ms);
     tracing::warn!(connection, %error, age_ms, "no server answers: the client gets a stale answer");
-    let mut packets = Vec::new();
-    style(state, None).write(&answer, age_ms, &mut packets);
-    Some(Stale { packets, rows: answer.rows() })
+    Some(worker.cached.write(&hit, style(state, None)))
 }
 
 /// A command without a reply is over that may have been a write, and that the cache was not

@@ -86,6 +86,16 @@ impl Cx<'_> {
         Ok(if self.io.is_sent() { self.next_phase() } else { Phase::Answered })
     }
 
+    /// Answers the command in the backlog with what is in the worker's buffer, so many rows. The
+    /// command is whole: nothing is awaited before the buffer is read. True, always.
+    pub(crate) async fn give_answer(&mut self, rows: RowCounts) -> Result<bool, Ending> {
+        skip_command(self.entry, self.io, self.leg).await?;
+        let answer = self.entry.worker.cached.written().to_vec();
+        write_to_client(self.entry, self.io, &mut self.leg.state, &answer).await?;
+        end_hit(self.entry, rows);
+        Ok(true)
+    }
+
     /// Waits for the answer to another session's query, as long as the policy says. True if the
     /// command in the backlog was answered with it.
     pub(crate) async fn await_answer(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
@@ -96,13 +106,7 @@ impl Cx<'_> {
         let asked = loop {
             let before = known.take().filter(|asked| is_known_still(&self.entry.worker, asked));
             let (asked, look) = match ask(self.entry, self.leg, command, decided, before, Some(since_us)) {
-                Step::Answered(rows, _) => {
-                    skip_command(self.entry, self.io, self.leg).await?;
-                    let answer = self.entry.worker.cached.written().to_vec();
-                    write_to_client(self.entry, self.io, &mut self.leg.state, &answer).await?;
-                    end_hit(self.entry, rows);
-                    return Ok(true);
-                }
+                Step::Answered(rows, _) => return self.give_answer(rows).await,
                 Step::Sent => return Ok(false),
                 Step::Wait(asked, look) => (asked, look),
             };

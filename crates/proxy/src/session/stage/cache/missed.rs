@@ -83,9 +83,6 @@ pub(crate) fn send_missed(
 /// How many rows in front of the answer to a query `FOUND_ROWS()` counts, or why the answer is
 /// not stored, by what no digest tells.
 fn rows_passed(state: &SessionState, command: Command<'_>, decided: &Decided) -> Result<u64, NotStored> {
-    if !command.is_whole() {
-        return Err(NotStored::FoundRows);
-    }
     let modes = Modes {
         no_backslash_escapes: state.reading().no_backslash_escapes,
         ansi_quotes: state.status.contains(StatusFlags::ANSI_QUOTES),

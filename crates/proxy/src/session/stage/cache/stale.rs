@@ -2,9 +2,6 @@
 //! (`stale_if_error_ms`).
 
 use cache::Hit;
-use legs::backlog::skip_command;
-use legs::facts::replies::write_to_client;
-use runtime::cached::answer::Stale;
 use runtime::cached::asked::Asked;
 use runtime::decided::Decided;
 use runtime::worker::Worker;
@@ -13,7 +10,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::cx::Cx;
 use crate::session::facts::cache::take_stale;
-use crate::session::stage::cache::{begin_hit, end_hit};
+use crate::session::stage::cache::begin_hit;
 
 impl Cx<'_> {
     /// Answers the command in the backlog with a stale answer, since `error` says that no server
@@ -28,16 +25,10 @@ impl Cx<'_> {
         }
         let command = self.io.command(self.leg.state.identity.capabilities).map(|command| command.copied());
         let Some(command) = command else { return Ok(false) };
-        let Some(Stale { packets, rows }) =
-            take_stale(&self.entry.worker, &self.leg.state, &mut self.leg.flight, error)
-        else {
-            return Ok(false);
-        };
-        begin_hit(self.entry, self.leg, command.command(), decided, (rows, packets.len()));
-        skip_command(self.entry, self.io, self.leg).await?;
-        write_to_client(self.entry, self.io, &mut self.leg.state, &packets).await?;
-        end_hit(self.entry, rows);
-        Ok(true)
+        let found = take_stale(&self.entry.worker, &self.leg.state, &mut self.leg.flight, error);
+        let Some(found) = found else { return Ok(false) };
+        begin_hit(self.entry, self.leg, command.command(), decided, found);
+        self.give_answer(found.0).await
     }
 }
 
