@@ -72,8 +72,8 @@ pub(super) async fn relay_runs(
             let _ = relay.poll_rest(cx);
         }
         let led = if is_stopped { Some(false) } else { relay.scatter().has_succeeded(0) };
-        if let Some((lead, is_done)) = lead.as_ref().filter(|lead| lead.is_awaited()).zip(led) {
-            lead.note(is_done);
+        if let Some((lead, is_done)) = lead.as_ref().filter(|lead| lead.get().is_none()).zip(led) {
+            lead.set(Some(is_done));
             cx.waker().wake_by_ref();
         }
         if is_running { Poll::Pending } else { ended.take().map_or(Poll::Pending, Poll::Ready) }

@@ -57,28 +57,9 @@ pub(super) struct Opening {
 /// The first of several copies, which all make the same change. The others begin when it has
 /// ended its part: changes that concern the same rows meet at the locks of one server, and come to
 /// all copies in the same order.
-#[derive(Debug, Default)]
-pub(super) struct Lead(Cell<Option<bool>>);
-
-impl Lead {
-    /// The first copy has ended its part. Whether with success.
-    pub(super) fn note(&self, is_done: bool) {
-        if self.0.get().is_none() {
-            self.0.set(Some(is_done));
-        }
-    }
-
-    /// Whether it is not known how the first copy ends its part.
-    pub(super) const fn is_awaited(&self) -> bool {
-        self.0.get().is_none()
-    }
-
-    /// Waits for the first copy, in a task that is woken when that has ended. Whether it has
-    /// succeeded.
-    async fn wait(&self) -> bool {
-        poll_fn(|_| self.0.get().map_or(Poll::Pending, Poll::Ready)).await
-    }
-}
+///
+/// Whether it has ended its part with success; nothing as long as that is not known.
+pub(super) type Lead = Cell<Option<bool>>;
 
 /// Inner sessions with what they run.
 #[derive(Default)]
@@ -238,7 +219,7 @@ impl Runner {
         Box::pin(async move {
             self.inner.entry.control.attach().await;
             if let Some(lead) = &self.opening.lead
-                && !lead.wait().await
+                && !poll_fn(|_| lead.get().map_or(Poll::Pending, Poll::Ready)).await
             {
                 return refuse(queue, self.inner.leg.state.identity.capabilities).await;
             }
