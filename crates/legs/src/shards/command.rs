@@ -7,12 +7,11 @@ use planner::plan::Branch;
 use route::StatementPlan;
 use shard::Value;
 use sql::shape::Effects;
-use wire::codec::Reader;
-use wire::command::{ExecuteParams, Kind, StmtExecute, take_value};
+use wire::command::{Kind, StmtExecute};
 use wire::{Capabilities, Codec as _, frame};
 
 use crate::shards::prepared::{Context, Statement};
-use crate::shards::values::Own;
+use crate::shards::values::params;
 
 /// Where the flags of an execution are in its payload.
 const FLAGS: usize = 5;
@@ -28,7 +27,7 @@ const WRITES: Effects = Effects::WRITES.union(Effects::UNKNOWN).union(Effects::F
 
 /// A command that runs a statement.
 #[derive(Debug)]
-pub struct Command {
+pub struct Command<'v> {
     /// `Kind::Query` or `Kind::StmtExecute`.
     pub kind: Kind,
     /// The command as the client has sent it; of an execution with types.
@@ -38,12 +37,12 @@ pub struct Command {
     /// What follows from its shape.
     pub what: StatementPlan,
     /// Of an execution, the number of the statement, and the values.
-    pub execution: Option<(u32, Vec<Own>)>,
+    pub execution: Option<(u32, Vec<Option<Value<'v>>>)>,
     /// Of an execution, what its text means, which was read before.
     pub context: Option<Rc<Context>>,
 }
 
-impl Command {
+impl<'v> Command<'v> {
     /// A `COM_QUERY`.
     pub fn query(payload: Vec<u8>, text: Vec<u8>, what: StatementPlan) -> Self {
         Self { kind: Kind::Query, payload, text, what, execution: None, context: None }
@@ -51,9 +50,8 @@ impl Command {
 
     /// The values of an execution, by the numbers of parameters; nothing for those that the planner
     /// cannot compute with.
-    pub fn parameters(&self) -> Vec<Option<Value<'_>>> {
-        let values = self.execution.as_ref().map_or(&[][..], |(_, values)| values);
-        values.iter().map(Own::value).collect()
+    pub fn parameters(&self) -> &[Option<Value<'v>>] {
+        self.execution.as_ref().map_or(&[], |(_, values)| values)
     }
 
     /// The packets of this query with another text.
@@ -135,17 +133,8 @@ fn with_params(
     kept: &[u32],
     caps: Capabilities,
 ) -> Option<Vec<u8>> {
-    let params = execute.params(statement.params, caps).ok()?;
     let named = caps.contains(Capabilities::QUERY_ATTRIBUTES);
-    let types = params.types_without_attributes(statement.params, caps)?;
-    let mut reader = Reader::new(params.values);
-    let mut all = Vec::with_capacity(statement.params.into());
-    for (number, code) in (0..statement.params).zip(ExecuteParams::type_codes(types, statement.params, caps))
-    {
-        let is_null = params.nulls.get(usize::from(number / 8))? & 1 << (number % 8) != 0;
-        let value = if is_null { None } else { Some(take_value(&mut reader, code).ok()?) };
-        all.push((code, value));
-    }
+    let all = params(execute, statement, caps)?;
     let (mut nulls, mut types, mut values) = (vec![0; kept.len().div_ceil(8)], Vec::new(), Vec::new());
     for (place, number) in kept.iter().enumerate() {
         let (code, value) = all.get(usize::try_from(*number).ok()?)?;

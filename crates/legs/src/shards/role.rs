@@ -210,7 +210,7 @@ impl Links {
     }
 
     /// An execution may open a cursor at this shard.
-    pub fn note_cursor(&mut self, command: &Command, branch: &Branch, inner: u64) {
+    pub fn note_cursor(&mut self, command: &Command<'_>, branch: &Branch, inner: u64) {
         let Some((id, _)) = command.execution else { return };
         let Some(statement) = self.statement_at_shards(id) else { return };
         let known_as = statement.site(inner, branch.text.as_deref());

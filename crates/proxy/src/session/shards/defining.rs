@@ -36,7 +36,7 @@ pub(super) async fn run_definition(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     scattered: Scattered,
     tables: Vec<TableName>,
 ) -> Result<Done, Halt> {
@@ -99,7 +99,7 @@ async fn is_in_doubt(
 async fn record_of(
     entry: &BookEntry,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     branches: &[Branch],
     tables: Vec<TableName>,
 ) -> Result<Record, Ending> {

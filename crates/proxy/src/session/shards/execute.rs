@@ -10,7 +10,7 @@ use legs::io::Io;
 use legs::leg::Leg;
 use legs::shards::command::{Command, with_types};
 use legs::shards::prepared::{Site, Statement, depends_on_modes, prepared};
-use legs::shards::values::values;
+use legs::shards::values::values as values_of;
 use sql::StatementKind;
 use wire::command::{Kind, StmtExecute, statement_id};
 use wire::{Codec as _, frame};
@@ -109,14 +109,17 @@ async fn execute_with_parts(
     payload: &[u8],
 ) -> Result<Done, Halt> {
     let caps = leg.state.identity.capabilities;
-    let execution = leg.links.statement_at_shards(id).and_then(|statement| {
-        let execute = StmtExecute::decode(payload, caps).ok()?;
+    let none = ClientError::NoTypes { id };
+    let Some(statement) = leg.links.statement_at_shards(id) else { return Err(none.into()) };
+    let typed = StmtExecute::decode(payload, caps).ok().and_then(|execute| {
         statement.note_types(&execute, caps);
-        let payload = with_types(&execute, statement, caps)?;
-        let values = values(&StmtExecute::decode(&payload, caps).ok()?, statement, caps)?;
-        Some((payload, statement.text.to_vec(), values, statement.context.clone(), statement.is_cut))
+        with_types(&execute, statement, caps)
     });
-    let (payload, text, values, context, is_cut) = execution.ok_or(ClientError::NoTypes { id })?;
+    let typed = typed.unwrap_or_default();
+    let values = StmtExecute::decode(&typed, caps).ok();
+    let values = values.and_then(|execute| values_of(&execute, statement, caps)).ok_or(none)?;
+    let (text, is_cut) = (statement.text.to_vec(), statement.is_cut);
+    let (payload, context) = (typed.clone(), statement.context.clone());
     if is_cut {
         return Err(ClientError::not_sharded("values sent in parts", "they are longer than 1 MiB").into());
     }
@@ -131,7 +134,7 @@ async fn run_in_context(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,
-    command: Command,
+    command: Command<'_>,
 ) -> Result<Done, Halt> {
     let settings = leg.state.shared_settings();
     let then = command.context.as_ref().map(|context| &context.settings);

@@ -39,7 +39,7 @@ pub(crate) fn payload_of(state: &SessionState, error: &ClientError) -> Vec<u8> {
 pub(crate) fn refused_scatter(
     worker: &Worker,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     branches: &[Branch],
 ) -> Result<(), ClientError> {
     if !command.writes() {
@@ -55,7 +55,7 @@ pub(crate) fn refused_scatter(
 pub(crate) fn what(
     worker: &Worker,
     state: &SessionState,
-    command: &Command,
+    command: &Command<'_>,
     scattered: Scattered,
     seq: u8,
 ) -> What {

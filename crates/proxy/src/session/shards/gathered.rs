@@ -54,7 +54,7 @@ pub(super) fn warnings_of(
 }
 
 /// Answers a question about the warnings of the last statement, which has run at several shards.
-pub(super) fn tell_warnings(leg: &mut Leg, command: &Command) -> Done {
+pub(super) fn tell_warnings(leg: &mut Leg, command: &Command<'_>) -> Done {
     let Some(question) = Question::of(&command.text) else { return Done::Home };
     let caps = leg.state.identity.capabilities;
     let (theirs, status) = (capabilities_at_shards(caps), leg.state.status);

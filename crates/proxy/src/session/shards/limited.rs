@@ -42,7 +42,7 @@ pub(super) async fn run_limited(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     limited: &Limited,
     tables: Vec<TableName>,
 ) -> Result<Done, Halt> {
@@ -78,7 +78,7 @@ async fn change_in_turn(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     limited: &Limited,
     mut runners: Runners,
 ) -> Result<Done, Halt> {
@@ -127,7 +127,7 @@ async fn read_keys(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     keys: &KeysFirst,
     runners: &mut Runners,
 ) -> Result<Vec<Vec<u8>>, Halt> {
@@ -168,7 +168,7 @@ async fn read_keys(
 async fn take_turn(
     entry: &BookEntry,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     branch: &Branch,
     runners: &mut Runners,
     number: usize,

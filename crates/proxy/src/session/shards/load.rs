@@ -57,7 +57,7 @@ pub(super) async fn run_load(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     load: &Load,
     tables: Vec<TableName>,
 ) -> Result<Done, Halt> {
@@ -85,7 +85,7 @@ async fn load_added(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     load: &Load,
     scattered: Scattered,
     mut runners: Runners,
@@ -251,7 +251,12 @@ fn poll_split(
 }
 
 /// An error if a file is not loaded in the state that the session is in.
-fn refused_load(worker: &Worker, leg: &mut Leg, command: &Command, load: &Load) -> Result<(), ClientError> {
+fn refused_load(
+    worker: &Worker,
+    leg: &mut Leg,
+    command: &Command<'_>,
+    load: &Load,
+) -> Result<(), ClientError> {
     let part = "LOAD DATA over several shards";
     if command.kind != Kind::Query {
         return Err(ClientError::not_sharded(part, "it is prepared"));

@@ -74,7 +74,7 @@ pub(super) async fn run_many(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     mut scattered: Scattered,
 ) -> Result<Done, Halt> {
     if command.defines() {
@@ -102,7 +102,7 @@ async fn run_branches(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     scattered: Scattered,
 ) -> Result<Done, Halt> {
     refused_scatter(&entry.worker, leg, command, &scattered.branches)?;
@@ -126,7 +126,7 @@ pub(super) async fn give_up(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     mut runners: Runners,
     halt: Halt,
 ) -> Result<Done, Halt> {
@@ -144,7 +144,7 @@ pub(super) async fn run_added(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     mut scattered: Scattered,
     mut runners: Runners,
 ) -> Result<Done, Halt> {
@@ -234,7 +234,7 @@ pub(super) async fn add_branches(
     entry: &BookEntry,
     leg: &mut Leg,
     runners: &mut Runners,
-    command: &Command,
+    command: &Command<'_>,
     scattered: &Scattered,
 ) -> Result<(), Halt> {
     for (number, branch) in scattered.branches.iter().enumerate() {
@@ -249,7 +249,7 @@ async fn add_branch(
     entry: &BookEntry,
     leg: &mut Leg,
     runners: &mut Runners,
-    command: &Command,
+    command: &Command<'_>,
     branch: &Branch,
     rows: Vec<u32>,
 ) -> Result<(), Halt> {
@@ -272,7 +272,7 @@ pub(super) async fn take_runner(
     entry: &BookEntry,
     leg: &mut Leg,
     runners: &mut Runners,
-    command: &Command,
+    command: &Command<'_>,
     hostgroup: u32,
 ) -> Result<Runner, Halt> {
     let is_same = |runner: &Runner| runner.inner.hostgroup == hostgroup;
@@ -301,7 +301,7 @@ pub(super) async fn take_runner(
 }
 
 /// What makes the branches of a command one change.
-fn unit_of(state: &SessionState, command: &Command, branches: &[Branch], has_moment: bool) -> Unit {
+fn unit_of(state: &SessionState, command: &Command<'_>, branches: &[Branch], has_moment: bool) -> Unit {
     match (command.writes(), has_one_connection(state)) {
         (true, true) if branches.len() > 1 && !command.defines() => Unit::Savepoint,
         (true, false) if !command.defines() && (branches.len() > 1 || has_moment) => Unit::Transaction,
@@ -310,6 +310,6 @@ fn unit_of(state: &SessionState, command: &Command, branches: &[Branch], has_mom
 }
 
 /// Whether a server of a command's branches may make an id, or be told one by the client.
-fn may_set_id(command: &Command, scattered: &Scattered) -> bool {
+fn may_set_id(command: &Command<'_>, scattered: &Scattered) -> bool {
     scattered.is_single || scattered.branches.len() == 1 && command.asks_last_id()
 }

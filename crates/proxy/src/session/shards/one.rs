@@ -27,7 +27,7 @@ pub(super) async fn run_one(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     branch: &Branch,
     is_single: bool,
 ) -> Result<Done, Halt> {
@@ -80,7 +80,7 @@ pub(super) async fn run_where(
     io: &mut Io,
     leg: &mut Leg,
     place: Place,
-    command: &Command,
+    command: &Command<'_>,
 ) -> Result<Done, Halt> {
     let hostgroup = match place {
         Place::Home => return Ok(Done::Home),

@@ -52,7 +52,7 @@ const VARIABLES: Effects = Effects::SETS_USER_VARIABLES.union(Effects::READS_USE
 /// A command whose text was read, with what its plan depends on beside the session.
 #[derive(Clone, Copy)]
 pub(super) struct Reading<'a> {
-    pub(super) command: &'a Command,
+    pub(super) command: &'a Command<'a>,
     pub(super) tree: &'a Tree,
     pub(super) read: Settings,
     pub(super) layout: &'a Layout,
@@ -68,7 +68,7 @@ impl Reading<'_> {
 }
 
 /// Where the statement of a command goes.
-pub(super) async fn way_of(entry: &BookEntry, leg: &mut Leg, command: &Command) -> Result<Way, Halt> {
+pub(super) async fn way_of(entry: &BookEntry, leg: &mut Leg, command: &Command<'_>) -> Result<Way, Halt> {
     let (text, what) = (&command.text, command.what);
     if command.execution.is_none()
         && let Some(place) = leg.links.place_of_last(what, text)
@@ -99,7 +99,7 @@ pub(super) async fn way_of(entry: &BookEntry, leg: &mut Leg, command: &Command) 
     let known = if is_elsewhere(&leg.state, command) {
         None
     } else {
-        entry.worker.shards.templates.borrow().find(layout, text, &command.parameters(), holds)
+        entry.worker.shards.templates.borrow().find(layout, text, command.parameters(), holds)
     };
     let way = match known {
         Some(Found::One(branch)) => Way::One { branch, is_single: false },
@@ -130,7 +130,7 @@ pub(super) async fn way_of(entry: &BookEntry, leg: &mut Leg, command: &Command) 
 async fn way_anew(
     entry: &BookEntry,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
     read: Settings,
     layout: &Arc<Layout>,
 ) -> Result<Way, Halt> {
@@ -263,7 +263,6 @@ pub(super) fn with_request<T>(
     use_it: impl FnOnce(&Request<'_>, Asker) -> T,
 ) -> Option<T> {
     let schema = std::str::from_utf8(schema_of(state, command)).ok()?;
-    let parameters = command.parameters();
     let tables = entry.worker.shards.tables();
     let request = Request {
         sql: &command.text,
@@ -272,7 +271,7 @@ pub(super) fn with_request<T>(
         schema,
         layout,
         definitions: &*tables,
-        parameters: &parameters,
+        parameters: command.parameters(),
         asked: Asked {
             ids,
             names_all: is_elsewhere(state, command),
@@ -329,7 +328,7 @@ fn planned(
 }
 
 /// Whether a command is one of another schema than that of the session.
-fn is_elsewhere(state: &SessionState, command: &Command) -> bool {
+fn is_elsewhere(state: &SessionState, command: &Command<'_>) -> bool {
     schema_of(state, command) != state.caller.schema()
 }
 
@@ -376,7 +375,7 @@ fn refused_by_session(links: &Links, what: StatementPlan) -> Result<(), ClientEr
 }
 
 /// What is wrong with a table that a command writes to.
-fn wrong_with(worker: &Worker, command: &Command, named: &[TableName]) -> Option<ClientError> {
+fn wrong_with(worker: &Worker, command: &Command<'_>, named: &[TableName]) -> Option<ClientError> {
     if !command.writes() || command.defines() {
         return None;
     }

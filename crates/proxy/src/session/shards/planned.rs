@@ -26,7 +26,7 @@ pub(super) async fn run_command(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,
-    mut command: Command,
+    mut command: Command<'_>,
 ) -> Result<Done, Halt> {
     loop {
         match run_planned(entry, io, leg, &mut command).await {
@@ -40,7 +40,7 @@ async fn run_planned(
     entry: &BookEntry,
     io: &mut Io,
     leg: &mut Leg,
-    command: &mut Command,
+    command: &mut Command<'_>,
 ) -> Result<Done, Halt> {
     if leave_old_layout(entry, leg).await? {
         // There the client hears that its transaction is over.
@@ -84,7 +84,11 @@ async fn run_planned(
 
 /// The command in the backlog runs at home: what shards and the next statements are to know of
 /// it.
-pub(super) async fn run_at_home(entry: &BookEntry, leg: &mut Leg, command: &Command) -> Result<Done, Halt> {
+pub(super) async fn run_at_home(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    command: &Command<'_>,
+) -> Result<Done, Halt> {
     if command.needs_last_id() {
         learn_last_id(entry, leg).await?;
     }

@@ -64,7 +64,7 @@ fn number_of(text: &[u8]) -> Option<u64> {
 }
 
 /// The schema in which the names of a command are looked up.
-pub(super) fn schema_of<'t>(state: &'t SessionState, command: &'t Command) -> &'t [u8] {
+pub(super) fn schema_of<'t>(state: &'t SessionState, command: &'t Command<'_>) -> &'t [u8] {
     command.context.as_ref().map_or(state.caller.schema(), |context| &context.schema)
 }
 

@@ -19,7 +19,11 @@ use crate::session::shards::facts::as_prepared;
 use crate::session::shards::inner::{ask_packet, take_inner_of};
 
 /// Closes what was prepared for these branches of one execution: later ones have other texts.
-pub(super) async fn close_sites(leg: &mut Leg, command: &Command, branches: &[Branch]) -> Result<(), Ending> {
+pub(super) async fn close_sites(
+    leg: &mut Leg,
+    command: &Command<'_>,
+    branches: &[Branch],
+) -> Result<(), Ending> {
     let Some((id, _)) = command.execution else { return Ok(()) };
     let Some(statement) = leg.links.statement_at_shards(id) else { return Ok(()) };
     let is_of_branch = |site: &mut Site| branches.iter().any(|branch| branch.text == site.text);
@@ -43,7 +47,7 @@ pub(super) async fn packets_for(
     worker: &Worker,
     leg: &mut Leg,
     inner: &mut Inner,
-    command: &Command,
+    command: &Command<'_>,
     branch: &Branch,
 ) -> Result<Vec<u8>, Halt> {
     let text = branch.text.as_deref();

@@ -174,7 +174,7 @@ pub(super) async fn commit_everywhere(entry: &BookEntry, leg: &mut Leg) -> Resul
 pub(super) async fn leave_transaction(
     entry: &BookEntry,
     leg: &mut Leg,
-    command: &Command,
+    command: &Command<'_>,
 ) -> Result<(), Halt> {
     let refused =
         |part, reason| Halt::Answered(payload_of(&leg.state, &ClientError::not_sharded(part, reason)));
