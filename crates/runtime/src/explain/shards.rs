@@ -15,9 +15,10 @@ const UNKNOWN: [&str; 3] = [
     "no statement has named the tables yet; EXPLAIN ROUTE in a session asks the servers",
 ];
 
-/// The plan of a statement.
-pub(super) struct Planned {
-    pub(super) plan: Plan,
+/// The plan of a statement, as `EXPLAIN ROUTE` tells it.
+pub struct Planned {
+    /// The plan.
+    pub plan: Plan,
     rows: Vec<Row>,
     /// Whether the worker knows how all tables of the statement are defined.
     is_certain: bool,
@@ -46,18 +47,21 @@ impl Planned {
                 parameters: &[],
                 asked: Asked { shard: shard_hint(text), ..Asked::default() },
             };
-            let seen = planner::seen::seen(&request, Asker { home, dialect });
-            let plan = seen.map_or_else(|| planner::plan::plan(&request), |seen| seen.plan);
-            let rows = planner::plan::explain(&request, &plan);
             let mut named = planner::plan::tables(&tree, text, schema).into_iter();
             let is_known = |(schema, table): (String, String)| {
                 layout.table(&schema, &table).is_none() || tables.columns(&schema, &table).is_some()
             };
-            let is_certain = named.all(is_known);
-            Self { plan, rows, is_certain }
+            Self { is_certain: named.all(is_known), ..Self::of(&request, Asker { home, dialect }) }
         });
         catalog.tree.replace(tree);
         planned
+    }
+
+    /// The plan of a statement whose tables are known as far as they can be.
+    pub fn of(request: &Request<'_>, asker: Asker) -> Self {
+        let seen = planner::seen::seen(request, asker);
+        let plan = seen.map_or_else(|| planner::plan::plan(request), |seen| seen.plan);
+        Self { rows: planner::plan::explain(request, &plan), plan, is_certain: true }
     }
 
     /// That of several workers that knows most.
@@ -66,7 +70,7 @@ impl Planned {
     }
 
     /// Puts the plan in front of an explanation of what the statement is at its server.
-    pub(super) fn explain(self, explanation: &mut Explanation) {
+    pub fn explain(self, explanation: &mut Explanation) {
         if !matches!(self.plan, Plan::Home | Plan::One(_)) {
             let is_kept =
                 |step: &Step| matches!(step, Step::Session { .. } | Step::Digest { .. } | Step::Shape { .. });

@@ -4,8 +4,9 @@ use legs::entry::BookEntry;
 use legs::facts::places::circumstances;
 use legs::leg::Leg;
 use legs::shards::command::Command;
-use planner::plan::{Plan, Row};
-use route::{Explanation, Step};
+use planner::plan::Plan;
+use route::Explanation;
+use runtime::explain::shards::Planned;
 
 use crate::ending::Ending;
 use crate::session::explained::{explain_command, explain_text};
@@ -26,11 +27,10 @@ pub(crate) async fn explain_shards(
     let text = sent.text().get(from..).unwrap_or_default().to_vec();
     let what = entry.worker.routing.borrow_mut().look(&text, leg.state.reading());
     let command = Command::query(payload, text, what);
-    let Some((plan, rows)) = explained(entry, leg, &command).await? else {
+    let Some(planned) = explained(entry, leg, &command).await? else {
         return Ok(explain_command(entry, leg, sent, from));
     };
-    let mut explanation = match &plan {
-        Plan::Home => explain_command(entry, leg, sent, from),
+    let mut explanation = match &planned.plan {
         Plan::One(branch) => {
             let inner = take_inner(entry, leg, branch.hostgroup);
             let text = branch.text.as_deref().unwrap_or(&command.text);
@@ -40,25 +40,20 @@ pub(crate) async fn explain_shards(
             leg.links.put_inner(inner);
             explanation
         }
-        _ => explain_command(entry, leg, sent, from).map(|mut explanation| {
-            explanation.steps.retain(|step| {
-                matches!(step, Step::Session { .. } | Step::Digest { .. } | Step::Shape { .. })
-            });
-            explanation
-        }),
+        _ => explain_command(entry, leg, sent, from),
     };
     if let Some(explanation) = &mut explanation {
-        explanation.steps.splice(..0, rows.into_iter().map(Step::Shards));
+        planned.explain(explanation);
     }
     Ok(explanation)
 }
 
-/// The plan of a command, and the plan as rows; nothing if there are no sharded tables.
+/// The plan of a command; nothing if there are no sharded tables.
 async fn explained(
     entry: &BookEntry,
     leg: &mut Leg,
-    command: &Command,
-) -> Result<Option<(Plan, Vec<Row>)>, Ending> {
+    command: &Command<'_>,
+) -> Result<Option<Planned>, Ending> {
     let settings = entry.worker.settings();
     let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
     let read = read_settings(&entry.worker, &leg.state, &command.text, layout).await;
@@ -67,14 +62,7 @@ async fn explained(
     let explained = if tree.read(&command.text, &read).is_ok() {
         let reading = Reading { command, tree: &tree, read, layout };
         learn_definitions(entry, leg, reading).await?;
-        with_request(entry, &leg.state, reading, &[], |request, asker| {
-            let plan = match planner::seen::seen(request, asker) {
-                Some(seen) => seen.plan,
-                None => planner::plan::plan(request),
-            };
-            let rows = planner::plan::explain(request, &plan);
-            (plan, rows)
-        })
+        with_request(entry, &leg.state, reading, &[], Planned::of)
     } else {
         None
     };
