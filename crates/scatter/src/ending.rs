@@ -57,7 +57,7 @@ impl Scatter {
         ok.status.set(StatusFlags::SESSION_STATE_CHANGED, session_state.is_some());
         match rows {
             Some(_) => self.writer.end_rows(&ok, out),
-            None => self.writer.ok(&ok, out),
+            None => self.writer.put(&ok, out),
         }
         let end = End::Ok {
             affected_rows: ok.affected_rows,
@@ -82,7 +82,7 @@ impl Scatter {
         let too_few = ColumnsError::TooFew { columns: columns.len(), keys };
         let visible = visible.ok_or_else(|| Failure::Wrong(0, too_few.into()))?;
         let prepared = PrepareOk { statement_id, columns: visible, metadata_follows: None, ..prepared };
-        self.writer.prepared(&prepared, out);
+        self.writer.put(&prepared, out);
         let names = first.map(|shard| &*shard.source.names);
         for block in [params, columns.get(..visible.into()).unwrap_or_default()] {
             if !block.is_empty() {
@@ -124,7 +124,7 @@ impl Scatter {
         let error = ErrPacket::decode(payload, Capabilities::PROTOCOL_41)?;
         let message = shard.source.names.logical_text(error.message);
         let message = with_rows(&message, &shard.source.rows);
-        self.writer.error(&ErrPacket { message: &message, ..error }, out);
+        self.writer.put(&ErrPacket { message: &message, ..error }, out);
         Ok(error.code)
     }
 
@@ -134,7 +134,7 @@ impl Scatter {
         let fault = Fault { hostgroup, wrong };
         let (code, state) = fault.code();
         let message = fault.to_string();
-        self.writer.error(&ErrPacket { code, sql_state: Some(state), message: message.as_bytes() }, out);
+        self.writer.put(&ErrPacket { code, sql_state: Some(state), message: message.as_bytes() }, out);
         (code, Some(fault))
     }
 }

@@ -2,8 +2,8 @@
 
 use planner::seen::Names;
 use wire::frame::{put_packet, put_with};
-use wire::packet::{Column, ColumnCount, Eof, Err, Ok as OkPacket, OkHeader, PrepareOk};
-use wire::{Capabilities, StatusFlags};
+use wire::packet::{Column, ColumnCount, Eof, Ok as OkPacket, OkHeader};
+use wire::{Capabilities, Codec, StatusFlags};
 
 use super::definitions::logical;
 
@@ -27,8 +27,7 @@ impl Writer {
 
     /// Begins a result with so many columns.
     pub(super) fn begin(&mut self, columns: usize, out: &mut Vec<u8>) {
-        let count = ColumnCount { count: columns as u64, metadata_follows: None };
-        self.seq = put_packet(out, self.seq, &count, self.caps);
+        self.put(&ColumnCount { count: columns as u64, metadata_follows: None }, out);
     }
 
     /// Definitions, with the names that clients know, and their end for clients that wait for it.
@@ -41,16 +40,16 @@ impl Writer {
     ) {
         for column in columns {
             let column = names.map_or(*column, |names| logical(column, names));
-            self.seq = put_packet(out, self.seq, &column, self.caps);
+            self.put(&column, out);
         }
         if !self.caps.contains(Capabilities::DEPRECATE_EOF) {
-            self.seq = put_packet(out, self.seq, &Eof { warnings: 0, status }, self.caps);
+            self.put(&Eof { warnings: 0, status }, out);
         }
     }
 
-    /// Tells what is prepared.
-    pub(super) fn prepared(&mut self, prepared: &PrepareOk, out: &mut Vec<u8>) {
-        self.seq = put_packet(out, self.seq, prepared, self.caps);
+    /// A packet.
+    pub(super) fn put<'a>(&mut self, packet: &impl Codec<'a>, out: &mut Vec<u8>) {
+        self.seq = put_packet(out, self.seq, packet, self.caps);
     }
 
     /// A message whose payload `write` appends.
@@ -65,20 +64,10 @@ impl Writer {
 
     /// Ends rows.
     pub(super) fn end_rows(&mut self, ok: &OkPacket<'_>, out: &mut Vec<u8>) {
-        self.seq = if self.caps.contains(Capabilities::DEPRECATE_EOF) {
-            put_packet(out, self.seq, &OkPacket { header: OkHeader::Eof, ..*ok }, self.caps)
+        if self.caps.contains(Capabilities::DEPRECATE_EOF) {
+            self.put(&OkPacket { header: OkHeader::Eof, ..*ok }, out);
         } else {
-            put_packet(out, self.seq, &Eof { warnings: ok.warnings, status: ok.status }, self.caps)
-        };
-    }
-
-    /// Replies with OK.
-    pub(super) fn ok(&mut self, ok: &OkPacket<'_>, out: &mut Vec<u8>) {
-        self.seq = put_packet(out, self.seq, ok, self.caps);
-    }
-
-    /// Ends the reply with an error.
-    pub(super) fn error(&mut self, error: &Err<'_>, out: &mut Vec<u8>) {
-        self.seq = put_packet(out, self.seq, error, self.caps);
+            self.put(&Eof { warnings: ok.warnings, status: ok.status }, out);
+        }
     }
 }
