@@ -87,20 +87,15 @@ impl Ddl {
         Self { files, book: Mutex::new(book), has_stopped }
     }
 
-    /// The definition of a table that has stopped, if one has.
-    pub fn stopped(&self, schema: &str, table: &str) -> Option<u64> {
+    /// The definition of one of these tables that has stopped, if one has.
+    pub fn stopped_of(&self, tables: &[TableName]) -> Option<u64> {
         if !self.has_stopped.load(Ordering::Acquire) {
             return None;
         }
-        let is_of = |(of, name): &TableName| of == schema && name == table;
         let book = lock(&self.book);
-        let mut stopped = book.entries.iter().filter(|(_, entry)| !entry.is_running);
-        stopped.find(|(_, entry)| entry.record.tables.iter().any(is_of)).map(|(id, _)| *id)
-    }
-
-    /// The same for any of these tables.
-    pub fn stopped_of(&self, tables: &[TableName]) -> Option<u64> {
-        tables.iter().find_map(|(schema, table)| self.stopped(schema, table))
+        let stopped = book.entries.iter().filter(|(_, entry)| !entry.is_running);
+        let of = |table| stopped.clone().find(|(_, entry)| entry.record.tables.contains(table));
+        tables.iter().find_map(of).map(|(id, _)| *id)
     }
 
     /// All, with their steps.

@@ -64,14 +64,14 @@ fn what_has_stopped_is_found_by_the_next_process() {
         let running = ddl.begin(record()).await.unwrap();
         running.note(0, State::Done, "").await;
         running.note(1, State::Failed, "1205: Lock wait timeout").await;
-        assert_eq!(ddl.stopped("shop", "orders"), None, "it runs");
+        assert_eq!(ddl.stopped_of(&[("shop".to_owned(), "orders".to_owned())]), None, "it runs");
         assert_eq!(ddl.go_on(1).unwrap_err(), NotOrdered::Runs(1));
         drop(running);
-        assert_eq!(ddl.stopped("shop", "orders"), Some(1));
-        assert_eq!(ddl.stopped("shop", "items"), None);
+        assert_eq!(ddl.stopped_of(&[("shop".to_owned(), "orders".to_owned())]), Some(1));
+        assert_eq!(ddl.stopped_of(&[("shop".to_owned(), "items".to_owned())]), None);
         let next = in_folder(&folder);
         assert_eq!(next.rows(), ddl.rows());
-        assert_eq!(next.stopped("shop", "orders"), Some(1));
+        assert_eq!(next.stopped_of(&[("shop".to_owned(), "orders".to_owned())]), Some(1));
         let rows = next.rows();
         let told: Vec<_> =
             rows.iter().map(|row| (row.node.as_str(), row.state, row.error.as_str())).collect();
@@ -84,7 +84,7 @@ fn what_has_stopped_is_found_by_the_next_process() {
         second.end().await;
         next.go_on(1).unwrap().end().await;
         assert_eq!((next.rows(), in_folder(&folder).rows()), (Vec::new(), Vec::new()));
-        assert_eq!(next.stopped("shop", "orders"), None);
+        assert_eq!(next.stopped_of(&[("shop".to_owned(), "orders".to_owned())]), None);
     });
 }
 
