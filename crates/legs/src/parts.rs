@@ -26,9 +26,7 @@ pub async fn drop_unanswered(
     leg: &mut Leg,
     error: Option<&ClientError>,
 ) -> Result<(), Ending> {
-    if let Some(error @ ClientError::TransactionLost { .. }) = error {
-        leg.state.transaction.rolled_back = Some(Box::new(error.clone()));
-    }
+    leg.state.transaction.owe(error.cloned());
     measure_refused(entry, io, &leg.state, &leg.flight);
     let command = io.command(leg.state.identity.capabilities);
     match command.filter(|command| command.kind == Kind::SendLongData).and_then(|part| part.statement()) {

@@ -162,6 +162,16 @@ pub struct Transaction {
     pub tracked: Option<Box<Tracked>>,
 }
 
+impl Transaction {
+    /// The client is told with its next statement that the transaction is lost, if the error says
+    /// so.
+    pub fn owe(&mut self, error: Option<ClientError>) {
+        if let Some(error @ ClientError::TransactionLost { .. }) = error {
+            self.rolled_back = Some(Box::new(error));
+        }
+    }
+}
+
 /// The status flags that follow from what a session has set: they do not end with a connection.
 pub const OF_SESSION: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);
 

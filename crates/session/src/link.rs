@@ -1,9 +1,12 @@
 //! What one connection to a server carries for the session that has it.
 
+use std::fmt::Display;
+
 use route::Multiplex;
 use wire::StatusFlags;
 
 use crate::change::Change;
+use crate::error::{ClientError, Gone};
 use crate::places::Places;
 use crate::state::{Mark, Pin, Pins};
 
@@ -34,6 +37,18 @@ pub enum Loss {
     Transaction,
     /// What the client relies on, and what no error tells it to do again.
     Session(Pin),
+}
+
+impl Loss {
+    /// What the client hears once the connection to `server` is `gone`: that its transaction is
+    /// lost, if one is. With the error the session ends.
+    pub fn told(self, server: &impl Display, gone: Gone) -> Result<Option<ClientError>, ClientError> {
+        match self {
+            Self::Nothing => Ok(None),
+            Self::Transaction => Ok(Some(ClientError::transaction_lost(server, gone))),
+            Self::Session(pin) => Err(ClientError::session_lost(server, gone, pin)),
+        }
+    }
 }
 
 impl LinkState {

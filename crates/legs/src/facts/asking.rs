@@ -35,9 +35,7 @@ pub async fn ask_besides(
     commands: &[InternalQuery],
 ) -> Result<Vec<Reply>, Ending> {
     Ok(ask_server(entry, leg, commands).await?.unwrap_or_else(|error| {
-        if matches!(error, ClientError::TransactionLost { .. }) {
-            leg.state.transaction.rolled_back = Some(Box::new(error));
-        }
+        leg.state.transaction.owe(Some(error));
         Vec::new()
     }))
 }

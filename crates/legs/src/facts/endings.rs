@@ -6,7 +6,6 @@ use runtime::counted::note_own_error;
 use runtime::invariant::no_connection;
 use runtime::limits::{ERROR_MESSAGE_BYTES_MAX, LINGER_MAX};
 use session::error::{ClientError, Gone};
-use session::link::Loss;
 use upstream::{Backend, Progress};
 use wire::frame::HEADER_LEN;
 use wire::{Capabilities, Codec as _, packet};
@@ -51,16 +50,8 @@ pub(crate) fn lose_other(
     other: &Backend,
     gone: Gone,
 ) -> Result<(), Ending> {
-    let server = other.server().endpoint();
-    match state.loss_of(other) {
-        Loss::Nothing => {}
-        Loss::Transaction => {
-            state.transaction.rolled_back = Some(Box::new(ClientError::transaction_lost(server, gone)));
-        }
-        Loss::Session(pin) => {
-            return Err(told(entry, state, &ClientError::session_lost(server, gone, pin), 1));
-        }
-    }
+    let lost = state.loss_of(other).told(other.server().endpoint(), gone);
+    state.transaction.owe(lost.map_err(|error| told(entry, state, &error, 1))?);
     state.past.remove(Past::IN_TRANSACTION);
     Ok(())
 }

@@ -90,17 +90,8 @@ pub(crate) fn lose_idle_backend(entry: &BookEntry, leg: &mut Leg, input: Input) 
 /// Between two commands: the connection in use is of no use any more.
 pub(crate) fn give_up_backend(entry: &BookEntry, leg: &mut Leg, gone: Gone) -> Result<(), Ending> {
     let Some(backend) = &leg.links.in_use else { return Ok(()) };
-    let server = backend.server().endpoint();
-    match leg.links.loss(&leg.state) {
-        Loss::Nothing => {}
-        Loss::Transaction => {
-            let error = ClientError::transaction_lost(server, gone);
-            leg.state.transaction.rolled_back = Some(Box::new(error));
-        }
-        Loss::Session(pin) => {
-            return Err(told(entry, &leg.state, &ClientError::session_lost(server, gone, pin), 1));
-        }
-    }
+    let lost = leg.links.loss(&leg.state).told(backend.server().endpoint(), gone);
+    leg.state.transaction.owe(lost.map_err(|error| told(entry, &leg.state, &error, 1))?);
     lose_backend(entry, leg);
     // That it was idle before counts on.
     entry.control.note_transaction(entry.worker.now(), leg.state.in_transaction());
@@ -111,16 +102,10 @@ pub(crate) fn give_up_backend(entry: &BookEntry, leg: &mut Leg, gone: Gone) -> R
 /// is to be said to the client if a transaction is lost with it.
 pub fn lose_backend_for(entry: &BookEntry, leg: &mut Leg, gone: Gone) -> Result<Option<ClientError>, Ending> {
     let Some(backend) = &leg.links.in_use else { return Ok(None) };
-    let server = backend.server().endpoint();
-    let error = match leg.links.loss(&leg.state) {
-        Loss::Nothing => None,
-        Loss::Transaction => Some(ClientError::transaction_lost(server, gone)),
-        Loss::Session(pin) => {
-            return Err(interrupted(entry, &leg.state, &ClientError::session_lost(server, gone, pin), 1));
-        }
-    };
+    let lost = leg.links.loss(&leg.state).told(backend.server().endpoint(), gone);
+    let lost = lost.map_err(|error| interrupted(entry, &leg.state, &error, 1))?;
     lose_backend(entry, leg);
-    Ok(error)
+    Ok(lost)
 }
 
 /// The backend in use is of no use any more. What the session has set stays, and is said at the
