@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use command::{Command, is_about_transactions, is_visible};
+use command::{Command, is_visible};
 use legs::backlog::check_size;
 use legs::entry::BookEntry;
 use legs::facts::commands::is_own;
@@ -44,6 +44,7 @@ use crate::session::route::note_sent;
 use crate::session::shards::straight::begin_at_shard;
 use crate::session::stage::cache::asks_cache;
 use crate::session::stage::local::kill::note_shots;
+use crate::session::stage::owed;
 
 impl Cx<'_> {
     /// The client's next command. This is where idle sessions wait.
@@ -92,7 +93,7 @@ impl Cx<'_> {
         be_ready(self.entry, self.leg)?;
         let command = first_command(self.entry, &self.leg.state, input)?;
         if let Some(command) = command
-            && (self.leg.state.transaction.rolled_back.is_none() || !is_about_transactions(command.kind))
+            && !owed::is_due(&self.leg.state, command.kind)
         {
             if self.entry.worker.cached.knows()
                 && let Some(phase) = self.answer_known(cx, input)?
@@ -127,8 +128,7 @@ impl Cx<'_> {
         ready!(poll_may_send(self.entry, self.io, self.leg))?;
         be_ready(self.entry, self.leg)?;
         let input = std::mem::take(&mut self.io.backlog);
-        let is_rolled_back = self.leg.state.transaction.rolled_back.is_some() && is_about_transactions(kind);
-        if !is_rolled_back
+        if !owed::is_due(&self.leg.state, kind)
             && Command::first(&input, self.leg.state.identity.capabilities)
                 .is_some_and(|command| !is_own(&self.entry.worker, self.leg, command))
             && let Some(decided) = self.leg.flight.as_mut().and_then(|flight| flight.decided.take())

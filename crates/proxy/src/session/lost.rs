@@ -6,9 +6,7 @@
 //! neither can be said again elsewhere nor is over with a transaction ends the session.
 
 use cache::RowCounts;
-use command::is_about_transactions;
 use front::login::ok;
-use legs::backlog::complete_front;
 use legs::entry::BookEntry;
 use legs::facts::endings::{code, error_text, told};
 use legs::facts::executions::send_once_more;
@@ -18,7 +16,6 @@ use legs::facts::replies::{flush_client, reply, reply_error, reply_stale};
 use legs::flight::Flight;
 use legs::io::Io;
 use legs::leg::Leg;
-use legs::reply::refuse_here;
 use legs::state::SessionState;
 use reply::errors::INTERRUPTED;
 use runtime::control::Control;
@@ -26,7 +23,6 @@ use runtime::invariant::in_use;
 use session::link::Loss;
 use session::ran::Ran;
 use session::unanswered::{Sent, Unanswered};
-use sql::{Condition, StatementKind};
 use upstream::{Target, query};
 use wire::command::{Kind, statement_id};
 use wire::{Capabilities, StatusFlags, frame};
@@ -36,31 +32,6 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::session::batched::is_together;
 use crate::session::facts::cache::take_stale;
-
-/// Tells the client, with the command in the backlog, that its transaction is lost. False if
-/// that command does not have to do with it, or wants it to be over anyway.
-pub(super) async fn tell_rolled_back(
-    entry: &BookEntry,
-    io: &mut Io,
-    leg: &mut Leg,
-    kind: Kind,
-) -> Result<bool, Ending> {
-    match kind {
-        Kind::Query | Kind::StmtExecute => complete_front(entry, io, leg).await?,
-        Kind::Quit | Kind::ChangeUser | Kind::ResetConnection => {
-            leg.state.transaction.rolled_back = None;
-            return Ok(false);
-        }
-        _ if !is_about_transactions(kind) => return Ok(false),
-        _ => {}
-    }
-    let error = leg.state.transaction.rolled_back.take();
-    let Some(error) = error.filter(|_| !rolls_back(io, &leg.state, kind)) else {
-        return Ok(false);
-    };
-    refuse_here(entry, io, leg, kind, &error).await?;
-    Ok(true)
-}
 
 /// The server of the connection in use owes the answer to a command, of which the client has
 /// seen nothing, and is lost. The answer begins with sequence id `seq`. Commands that were sent
@@ -177,22 +148,6 @@ fn stale_instead_of(entry: &BookEntry, leg: &mut Leg, error: &ClientError) -> Op
     } else {
         None
     }
-}
-
-/// Whether the command in the backlog rolls back.
-fn rolls_back(io: &Io, state: &SessionState, kind: Kind) -> bool {
-    let payload = io.front();
-    let is_executed =
-        |text: &&[u8]| Condition::of(text).is_none_or(|(_, condition)| condition.holds_everywhere());
-    let statement = match kind {
-        Kind::Query => io.text_in_backlog(state).filter(is_executed).map(StatementKind::of),
-        Kind::StmtExecute => {
-            let prepared = statement_id(payload).and_then(|id| state.statement(id));
-            prepared.and_then(|prepared| prepared.what.plan.statement())
-        }
-        _ => None,
-    };
-    statement == Some(StatementKind::Rollback)
 }
 
 /// What was sent and not answered.

@@ -28,16 +28,13 @@ use crate::error::ClientError;
 use crate::session::change_user::change_user;
 use crate::session::cx::Cx;
 use crate::session::leave::leave_servers;
-use crate::session::lost::tell_rolled_back;
 use crate::session::stage::local::ids::is_ours;
 
 impl Cx<'_> {
     /// Deals with the command in the backlog, which takes more than forwarding.
     pub(super) async fn route(&mut self, kind: Kind) -> Result<Phase, Ending> {
         let decided = self.leg.flight.as_mut().and_then(|flight| flight.decided.take());
-        if self.leg.state.transaction.rolled_back.is_some()
-            && tell_rolled_back(self.entry, self.io, self.leg, kind).await?
-        {
+        if self.tell_owed(kind).await? {
             return Ok(self.next_phase());
         }
         let has_none = self.leg.links.is_empty() && !self.leg.links.away.is_admitted;

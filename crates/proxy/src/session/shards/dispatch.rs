@@ -24,6 +24,7 @@ use crate::session::shards::transaction::{
     change_transaction, is_about_transaction, is_open_at_home, roll_back_at_shards, roll_back_everywhere,
 };
 use crate::session::stage::local::ids::is_ours;
+use crate::session::stage::owed;
 
 /// Finds out where the command in the backlog goes, and has it run there.
 pub(crate) async fn at_shards(
@@ -44,14 +45,14 @@ pub(crate) async fn at_shards(
     }
     if ::command::is_about_transactions(kind) {
         heed_lost_shards(entry, leg).await?;
-        if leg.state.transaction.rolled_back.is_some() {
-            // The client is told so: it has lost what it did at shards, too.
-            roll_back_at_shards(entry, leg).await?;
-            if matches!(kind, Kind::ResetConnection | Kind::ChangeUser) {
-                leave_shards(entry, leg).await?;
-            }
-            return Ok(leg.links.stay_home(kind));
+    }
+    if owed::is_due(&leg.state, kind) {
+        // The client is told so: it has lost what it did at shards, too.
+        roll_back_at_shards(entry, leg).await?;
+        if matches!(kind, Kind::ResetConnection | Kind::ChangeUser) {
+            leave_shards(entry, leg).await?;
         }
+        return Ok(leg.links.stay_home(kind));
     }
     if !is_open_at_home(&leg.state) {
         // Only now it is known that home has ended it.

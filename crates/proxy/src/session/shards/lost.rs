@@ -40,21 +40,15 @@ pub(super) async fn heed_lost_shards(entry: &BookEntry, leg: &mut Leg) -> Result
     // Each is taken: none of them is to tell it a second time.
     let lost = inner.filter_map(|inner| inner.leg.state.transaction.rolled_back.take());
     let lost = lost.fold(None, |_, error| Some(error));
+    // Home has ended it, and no command of the client says so.
+    let ends = is_over_at_home || !has_one_connection(&leg.state);
+    let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
+    is_over |= ends && leg.links.away.role.inner_sessions().iter().any(has_changes);
+    let lost = lost.or_else(|| is_over.then(|| ClientError::PartFailed.into()));
     match lost {
         Some(error) => lose_transaction(entry, leg, *error).await,
-        None if is_over => lose_transaction(entry, leg, ClientError::PartFailed).await,
-        // Home has ended it, and no command of the client says so.
-        None if is_over_at_home || !has_one_connection(&leg.state) => {
-            let has_changes = |inner: &Inner| inner.wrote && inner.is_in_transaction();
-            if leg.links.away.role.inner_sessions().iter().any(has_changes) {
-                return lose_transaction(entry, leg, ClientError::PartFailed).await;
-            }
-            if leg.links.away.role.has_transaction() {
-                // Nothing is lost there: what has become of all changes, home has told.
-                roll_back_at_shards(entry, leg).await?;
-            }
-            Ok(())
-        }
+        // Nothing is lost there: what has become of all changes, home has told.
+        None if ends && leg.links.away.role.has_transaction() => roll_back_at_shards(entry, leg).await,
         None => Ok(()),
     }
 }
