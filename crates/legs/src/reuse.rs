@@ -8,7 +8,7 @@ use command::{Command, Patch, add_types};
 use runtime::prepared::Prepared;
 use session::places::Came;
 use session::state::typed::Typed;
-use upstream::{Execution, Kept, Wanted};
+use upstream::{Execution, Kept};
 use wire::command::Kind;
 
 use crate::facts::executions::is_usual;
@@ -33,9 +33,7 @@ impl SessionState {
             }
         }
         let now = Typed::of(prepared.types_of(&params, caps));
-        let (origin, typed) = (prepared.origin()?, prepared.typed().clone());
-        let execution = Execution { origin, params: count, columns: prepared.columns(), typed, now };
-        Some((packet.into(), execution))
+        Some((packet.into(), execution(prepared, prepared.typed().clone(), now)?))
     }
 }
 
@@ -70,16 +68,9 @@ impl Links {
     /// values.
     pub fn reuse_statement(&mut self, state: &SessionState, id: u32, now: &Typed) -> Option<u32> {
         let prepared = state.statement(id)?;
-        let wanted = Wanted {
-            origin: &prepared.origin()?,
-            entry: prepared.entry(),
-            params: prepared.params(),
-            columns: prepared.columns(),
-            typed: prepared.typed(),
-            now,
-        };
+        let execution = execution(prepared, prepared.typed(), now)?;
         let link = self.in_use.as_mut()?.connection_mut();
-        let found = link.take_statement(&wanted)?;
+        let found = link.take_statement(&execution, prepared.entry())?;
         link.state_mut().places.add(prepared.serial, found, Came::Reused);
         Some(found.id)
     }
@@ -132,4 +123,11 @@ impl Links {
         let known_as = self.reuse_statement(state, id, &state.typed_by(command))?;
         self.patch(Some(prepared), command, known_as)
     }
+}
+
+/// An execution with these values, by a session that has executed the statement with those so far;
+/// nothing if the statement must not outlive its session.
+fn execution<T>(prepared: &Prepared, typed: T, now: T) -> Option<Execution<T>> {
+    let (params, columns) = (prepared.params(), prepared.columns());
+    Some(Execution { origin: prepared.origin()?, params, columns, typed, now })
 }

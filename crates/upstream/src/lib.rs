@@ -99,7 +99,7 @@ pub use quit::{QUIT, part};
 use setup::AcceptedSettings;
 pub use setup::{Refused, Setup};
 pub use shared::Shared;
-pub use statements::{Execution, Known, Origin, Wanted, closing};
+pub use statements::{Execution, Known, Origin, closing};
 pub use target::Target;
 pub use times::Times;
 pub use tunnel::{Copied, End, Tunnel};

@@ -6,6 +6,7 @@
 //! with [the same](session::state::typed). Those that go out together execute one after the other
 //! what they leave as it is.
 
+use std::borrow::Borrow;
 use std::rc::Rc;
 
 use session::state::typed::{Type, Typed};
@@ -55,26 +56,9 @@ struct Statement {
     _placed: Option<Placed>,
 }
 
-/// What a session looks for that has prepared a statement elsewhere.
-#[derive(Debug)]
-pub struct Wanted<'a> {
-    /// What it was made of.
-    pub origin: &'a Origin,
-    /// Nothing if its text is not kept.
-    pub entry: Option<&'a Rc<Entry>>,
-    /// Number of its parameters.
-    pub params: u16,
-    /// Number of its columns.
-    pub columns: u16,
-    /// The values that it was executed with so far.
-    pub typed: &'a Typed,
-    /// The values that are to come now.
-    pub now: &'a Typed,
-}
-
 /// An execution of a statement over whatever connection has it: what that has to be like.
 #[derive(Debug)]
-pub struct Execution {
+pub struct Execution<T = Typed> {
     /// What it was made of.
     pub origin: Origin,
     /// Number of its parameters.
@@ -82,31 +66,23 @@ pub struct Execution {
     /// Number of its columns.
     pub columns: u16,
     /// The values that its session has executed it with so far.
-    pub typed: Typed,
+    pub typed: T,
     /// The values that are to come now.
-    pub now: Typed,
+    pub now: T,
 }
 
-impl Execution {
-    fn wanted(&self) -> Wanted<'_> {
-        let Self { origin, params, columns, typed, now } = self;
-        Wanted { origin, entry: None, params: *params, columns: *columns, typed, now }
+impl<T: Borrow<Typed>> Execution<T> {
+    /// Whether a statement does for it.
+    fn suits(&self, one: &Statement) -> bool {
+        (one.prepared.params, one.prepared.columns) == (self.params, self.columns)
+            && one.origin.as_ref().is_some_and(|its| its.is(&self.origin))
+            && one.typed.suits(self.typed.borrow(), self.now.borrow())
     }
 
     /// Whether a statement does for it, and is the same behind it, at a server that
     /// `remembers_types` or does not.
     fn may_follow_at(&self, one: &Statement, remembers_types: bool) -> bool {
-        self.wanted().is(one)
-            && one.typed.suits(&self.typed, &self.now)
-            && (!remembers_types || one.typed.are_kept_by(&self.now))
-    }
-}
-
-impl Wanted<'_> {
-    /// Whether a statement does for the session, apart from the values that it has had.
-    fn is(&self, one: &Statement) -> bool {
-        (one.prepared.params, one.prepared.columns) == (self.params, self.columns)
-            && one.origin.as_ref().is_some_and(|its| its.is(self.origin))
+        self.suits(one) && (!remembers_types || one.typed.are_kept_by(self.now.borrow()))
     }
 }
 
@@ -128,20 +104,23 @@ impl Statements {
         self.has_news = true;
     }
 
-    /// A statement that is what the session looks for: from now on it is the session's. Where its
-    /// execution was sent already, `sent_as` is the number in it.
-    pub(crate) fn take(&mut self, wanted: &Wanted<'_>, sent_as: Option<u32>) -> Option<Prepared> {
+    /// A statement that does for an execution: from now on it is the session's, which has this
+    /// entry if the text is kept. Where the execution was sent already, `sent_as` is the number in
+    /// it.
+    pub(crate) fn take(
+        &mut self,
+        execution: &Execution<&Typed>,
+        entry: Option<&Rc<Entry>>,
+        sent_as: Option<u32>,
+    ) -> Option<Prepared> {
         let does = |one: &Statement| {
-            !one.is_taken
-                && sent_as.is_none_or(|id| one.prepared.id == id)
-                && wanted.is(one)
-                && one.typed.suits(wanted.typed, wanted.now)
+            !one.is_taken && sent_as.is_none_or(|id| one.prepared.id == id) && execution.suits(one)
         };
-        let has_same_types = |one: &Statement| one.typed == *wanted.typed && does(one);
+        let has_same_types = |one: &Statement| one.typed == *execution.typed && does(one);
         let at = self.all.iter().rposition(has_same_types).or_else(|| self.all.iter().rposition(does))?;
         let found = self.all.remove(at);
         let prepared = found.prepared;
-        let placed = wanted.entry.map(|entry| Placed::new(Rc::clone(entry), &prepared));
+        let placed = entry.map(|entry| Placed::new(Rc::clone(entry), &prepared));
         self.all.push(Statement { is_taken: true, _placed: placed, ..found });
         Some(prepared)
     }
@@ -277,7 +256,7 @@ mod tests {
         typed: &Typed,
         now: &Typed,
     ) -> Option<Prepared> {
-        all.take(&Wanted { origin, entry: None, params, columns, typed, now }, None)
+        all.take(&Execution { origin: origin.clone(), params, columns, typed, now }, None, None)
     }
 
     struct Origins(Texts);

@@ -2,17 +2,20 @@
 //! sessions of a batch.
 
 use std::io;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use net::sock::Input;
+use session::state::typed::Typed;
 use wire::reply::{Prepared, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::{Connection, Known};
 use crate::batch::{Batch, Next};
+use crate::ledger::Entry;
 use crate::pipeline::{Expected, Owner};
 use crate::setup::{Refused, Setup};
-use crate::statements::Wanted;
+use crate::statements::Execution;
 
 impl Connection {
     /// The server owes this reply to a command that is about to be sent.
@@ -119,14 +122,18 @@ impl Connection {
         matches!(self.pipeline.owner(), Some(Owner::Sent { .. } | Owner::Unowned))
     }
 
-    /// Gives a statement that another session has left to the one that has the connection, if it is
-    /// what that looks for. Where its execution was sent already, that is the statement in it.
-    pub fn take_statement(&mut self, wanted: &Wanted<'_>) -> Option<Prepared> {
+    /// Gives a statement that another session has left to the one that has the connection and this
+    /// entry, if it does for an execution. Where that was sent already, it is the statement in it.
+    pub fn take_statement(
+        &mut self,
+        execution: &Execution<&Typed>,
+        entry: Option<&Rc<Entry>>,
+    ) -> Option<Prepared> {
         let sent_as = match self.pipeline.owner() {
             Some(Owner::Sent { statement }) => Some(statement?),
             _ => None,
         };
-        self.known.statements.take(wanted, sent_as)
+        self.known.statements.take(execution, entry, sent_as)
     }
 
     /// Keeps what was read behind a reply, if it belongs to a command that was sent already: of
