@@ -63,7 +63,7 @@ impl Leg {
         }
         self.follow_answer(entry, answer, &awaited, decided).await?;
         if is_set_up && answer != Reply::Lacks && kind == Kind::StmtExecute {
-            self.bring_statement(entry, kind, decided).await?;
+            self.bring_statement(entry, decided).await?;
         }
         Ok(())
     }

@@ -60,7 +60,7 @@ impl Leg {
         decided.patch = None;
         self.flight.begin().taps.set_columns(None);
         match statement_id(self.flight.payload()) {
-            Some(id) => close_here(entry, &mut self.state, &mut self.links, id).await,
+            Some(id) => close_here(entry, self, id).await,
             None => Ok(()),
         }
     }
@@ -96,9 +96,11 @@ async fn drop_read(entry: &BookEntry, leg: &mut Leg, limit: Duration) -> Result<
     let dropped = over_connection(entry, leg, limit, async |worker, link| {
         drain_reply(worker, link).await.ok_or("its reply cannot be dropped")
     });
-    let Err(why) = dropped.await? else { return Ok(()) };
-    if matches!(why, NoAnswer::Late) {
-        clean_up_behind(entry, leg);
+    match dropped.await {
+        Ok(_) => return Ok(()),
+        Err(NoAnswer::Over(ending)) => return Err(ending),
+        Err(NoAnswer::Late) => clean_up_behind(entry, leg),
+        Err(NoAnswer::Lost(_)) => {}
     }
     lose_backend(entry, leg);
     Ok(())

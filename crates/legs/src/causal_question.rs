@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use wire::reply::Answer;
 
 use crate::entry::BookEntry;
-use crate::facts::asking::{ask_besides, ask_text, internal_query_within, packet_of};
+use crate::facts::asking::{NoReply, ask_besides, ask_text, internal_query_within, packet_of};
 use crate::facts::causal::{Awaited, note_answer, question_for};
 use crate::leg::Leg;
 use crate::links::Links;
@@ -67,14 +67,14 @@ impl Leg {
         let limit =
             limit_of_answer(&entry.worker, behind.map_or(wait, |_| entry.worker.settings().causal.wait));
         let asked = Instant::now().into_std();
-        match internal_query_within(entry, self, limit, &[question], behind).await? {
+        match internal_query_within(entry, self, limit, &[question], behind).await {
             Ok(replies) => {
                 let reply = replies.first();
                 Ok(reply
                     .map_or(Reply::Lacks, |reply| note_answer(&entry.worker, self, awaited, asked, reply)))
             }
-            Err(_) if !is_bound && !self.flight.internal_lost => Ok(Reply::Lacks),
-            Err(error) => Err(self.set_up_failed(error, decided)),
+            Err(NoReply::Lost(_)) if !is_bound && !self.flight.internal_lost => Ok(Reply::Lacks),
+            Err(why) => Err(self.set_up_failed(why, decided)),
         }
     }
 
@@ -125,8 +125,8 @@ impl Leg {
         text: &str,
         decided: &mut Decided,
     ) -> Result<Option<Vec<u8>>, Stop> {
-        let reply = ask_text(entry, self, text.as_bytes()).await?;
-        let reply = reply.map_err(|error| self.set_up_failed(error, decided))?;
+        let reply = ask_text(entry, self, text.as_bytes()).await;
+        let reply = reply.map_err(|why| self.set_up_failed(why, decided))?;
         Ok(reply.only_row().map(<[u8]>::to_vec))
     }
 }

@@ -17,39 +17,28 @@ use crate::io::Io;
 use crate::leg::Leg;
 use crate::links::Links;
 use crate::measure::note_at_server;
-use crate::state::SessionState;
 
 /// Closes the statement of the command in the backlog, which has no reply, at all servers.
 pub async fn close_everywhere(entry: &BookEntry, io: &mut Io, leg: &mut Leg) -> Result<(), Ending> {
     measure_own(entry, io, &leg.state, &leg.flight, Kind::StmtClose);
     let id = statement_id(io.front());
     skip_command(entry, io, leg).await?;
-    if let Some(id) = id { close_at_all(entry, &mut leg.state, &mut leg.links, id).await } else { Ok(()) }
+    if let Some(id) = id { close_at_all(entry, leg, id).await } else { Ok(()) }
 }
 
 /// Forgets a statement, and closes it at all servers that have it.
-pub(crate) async fn close_at_all(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    id: u32,
-) -> Result<(), Ending> {
-    let Some(serial) = state.prepared.as_mut().and_then(|all| all.close(id)) else { return Ok(()) };
-    for hostgroup in links.hostgroups() {
-        close_at(entry, state, links, hostgroup, serial).await?;
+pub(crate) async fn close_at_all(entry: &BookEntry, leg: &mut Leg, id: u32) -> Result<(), Ending> {
+    let Some(serial) = leg.state.prepared.as_mut().and_then(|all| all.close(id)) else { return Ok(()) };
+    for hostgroup in leg.links.hostgroups() {
+        close_at(entry, leg, hostgroup, serial).await?;
     }
     Ok(())
 }
 
 /// Closes a statement at the backend in use, if it is there; the client goes on having it.
-pub async fn close_here(
-    entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
-    id: u32,
-) -> Result<(), Ending> {
-    match state.statement(id).map(|prepared| prepared.serial) {
-        Some(serial) => close_at(entry, state, links, state.here, serial).await,
+pub(crate) async fn close_here(entry: &BookEntry, leg: &mut Leg, id: u32) -> Result<(), Ending> {
+    match leg.state.statement(id).map(|prepared| prepared.serial) {
+        Some(serial) => close_at(entry, leg, leg.state.here, serial).await,
         None => Ok(()),
     }
 }
@@ -57,11 +46,11 @@ pub async fn close_here(
 /// Closes the statement with this serial number at the server of a hostgroup, if it is there.
 pub(crate) async fn close_at(
     entry: &BookEntry,
-    state: &mut SessionState,
-    links: &mut Links,
+    leg: &mut Leg,
     hostgroup: u32,
     serial: u64,
 ) -> Result<(), Ending> {
+    let Leg { state, links, .. } = leg;
     if state.here == hostgroup && links.in_use.is_some() {
         let known_as = links.state_mut().and_then(|link| link.places.leave(serial));
         return if let Some(known_as) = known_as {

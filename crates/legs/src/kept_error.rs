@@ -17,7 +17,7 @@ use wire::command::Kind;
 use wire::reply::Answer;
 
 use crate::entry::BookEntry;
-use crate::facts::asking::{ask_besides, ask_text, packet_of};
+use crate::facts::asking::{ask_besides, ask_text_besides, packet_of};
 use crate::facts::sharing::{is_left_to_itself, may_leave_diagnostics};
 use crate::io::Io;
 use crate::leg::Leg;
@@ -119,8 +119,7 @@ pub async fn keep_error(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> 
         return Ok(());
     }
     leg.links.note_ran(&mut leg.state);
-    // If that fails, the client hears of it with its next statement.
-    let reply = ask_text(entry, leg, QUESTION).await?.ok();
+    let reply = ask_text_besides(entry, leg, QUESTION).await?;
     leg.links.hide_last_result(&mut leg.state);
     let Some(mut error) = leg.state.take_kept_error() else { return Ok(()) };
     if reply.as_ref().is_some_and(Reply::is_empty) {

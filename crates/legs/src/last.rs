@@ -47,7 +47,7 @@ pub(crate) async fn bring_id(entry: &BookEntry, leg: &mut Leg, decided: &mut Dec
     let id = leg.state.last.results.last_id().known();
     // At MySQL anything else would hide how many rows were found.
     let set = format!("SET last_insert_id = {id}");
-    let reply = ask_text(entry, leg, set.as_bytes()).await?;
+    let reply = ask_text(entry, leg, set.as_bytes()).await;
     let reply = reply.map_err(|error| leg.set_up_failed(error, decided))?;
     if reply.error().is_some() {
         return Err(Stop::Told(reply.payload().to_vec()));

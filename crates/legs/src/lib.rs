@@ -14,7 +14,7 @@
 //!   [`bound`]: those that they may not;
 //! - [`catch_up`], [`causal`], [`causal_ahead`], [`causal_question`]: what a read must see;
 //!   [`followed`]: sessions that follow a server's binary log;
-//! - [`prepare`], [`bring`], [`reuse`], [`parts`], [`close`]: prepared statements;
+//! - [`statement`], [`prepare`], [`reuse`], [`parts`], [`close`]: prepared statements;
 //! - [`last`], [`last_result`], [`kept_error`], [`retold`], [`correction`]: what is asked about the
 //!   statement before;
 //! - [`relations`], [`routines`]: what is behind the names in a statement, [`cache`]: and for the
@@ -30,7 +30,6 @@
 
 pub mod backlog;
 pub mod bound;
-pub mod bring;
 pub mod cache;
 pub mod catch_up;
 pub mod causal;
@@ -68,6 +67,7 @@ pub mod reuse;
 pub mod routines;
 pub mod shards;
 pub mod state;
+pub mod statement;
 pub mod stop;
 pub mod switch;
 pub mod trace;

@@ -53,7 +53,7 @@ async fn keep_part(entry: &BookEntry, io: &mut Io, leg: &mut Leg, id: u32) -> Re
         put_message(&mut parts, 0, &payload);
         leg.state.keep_parts(id, parts);
     } else {
-        close_at_all(entry, &mut leg.state, &mut leg.links, id).await?;
+        close_at_all(entry, leg, id).await?;
     }
     skip_command(entry, io, leg).await.map(drop)
 }

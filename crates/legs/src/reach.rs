@@ -1,14 +1,12 @@
 //! A connection that fits a command: it is reached, and has what the command needs in front of it.
 
-use command::Command;
 use runtime::decided::{Decided, Next};
 use runtime::limits::{BEHIND_SETUP_MAX, INTERNAL_LOST_MAX};
-use runtime::prepared::Registry;
-use session::error::ClientError;
 use upstream::{AcquireError, Ahead, Full};
 use wire::command::Kind;
 
 use crate::entry::BookEntry;
+use crate::facts::asking::NoReply;
 use crate::facts::causal::must_see;
 use crate::facts::executions::rewrite;
 use crate::facts::sharing::makes_way_for_new;
@@ -27,7 +25,7 @@ impl Leg {
         entry: &BookEntry,
         kind: Kind,
         decided: &mut Decided,
-    ) -> Result<Fit, Stop> {
+    ) -> Result<(), Stop> {
         self.flight.begin().wants_new =
             decided.wants_new() && makes_way_for_new(entry, self, decided.hostgroup());
         // Boxed: most must see nothing.
@@ -47,29 +45,21 @@ impl Leg {
         reached?;
         last::bring_id(entry, self, decided).await?;
         let kept = &entry.worker.upstream.kept;
-        let has_to_prepare =
-            |command: Command<'_>| self.links.has_to_prepare(kept, &self.state, command, decided);
-        if self.command().is_some_and(has_to_prepare)
-            && let Err(error) = Box::pin(prepare_before(entry, self)).await?
-        {
-            return Err(self.set_up_failed(error, decided));
+        let due = |command| self.links.due_before(kept, &self.state, command, decided);
+        if let Some(due) = self.command().map(due).filter(|due| !due.is_empty()) {
+            let prepared = Box::pin(prepare_before(entry, self, due)).await;
+            prepared.map_err(|why| self.set_up_failed(why, decided))?;
         }
         check_connected(self, decided)?;
         if last::tell(entry, self, kind, decided).await? {
             check_connected(self, decided)?;
         }
-        if kind.names_statement() {
-            self.bring_statement(entry, kind, decided).await?;
-        }
-        let has_other_homes = |all: &Registry| all.has_other_homes(self.links.state());
-        if kind == Kind::StmtPrepare && self.state.prepared.as_deref().is_some_and(has_other_homes) {
-            return Ok(Fit::Prepared);
-        }
+        self.bring_statement(entry, decided).await?;
         if decided.next == Next::Ask {
             // Boxed: most must see nothing.
             Box::pin(self.ask_ahead(entry, kind, decided)).await?;
         }
-        Ok(Fit::Sent)
+        Ok(())
     }
 
     /// Gets to where the command in the backlog was decided to go. A read that the split sends to a
@@ -114,12 +104,12 @@ impl Leg {
     }
 
     /// The connection could not be set up for the command: it is carried out elsewhere, or refused.
-    pub(crate) fn set_up_failed(
-        &mut self,
-        error: impl Into<Box<ClientError>>,
-        decided: &mut Decided,
-    ) -> Stop {
-        if self.flight.tries_again(decided) { Stop::Elsewhere } else { Stop::Failed(error.into()) }
+    pub(crate) fn set_up_failed(&mut self, why: NoReply, decided: &mut Decided) -> Stop {
+        match why {
+            NoReply::Over(ending) => Stop::Over(ending),
+            NoReply::Lost(_) if self.flight.tries_again(decided) => Stop::Elsewhere,
+            NoReply::Lost(error) => Stop::Failed(error),
+        }
     }
 }
 
@@ -170,15 +160,6 @@ impl SessionState {
     }
 }
 
-/// How a command gets to the connection that was set up for it.
-#[derive(Debug)]
-pub enum Fit {
-    /// It is sent.
-    Sent,
-    /// The proxy prepares it for the client.
-    Prepared,
-}
-
 /// What was asked for the command in the backlog may have lost the connection. With nothing
 /// else lost the command goes elsewhere.
 fn check_connected(leg: &mut Leg, decided: &mut Decided) -> Result<(), Stop> {
@@ -186,7 +167,7 @@ fn check_connected(leg: &mut Leg, decided: &mut Decided) -> Result<(), Stop> {
         return Ok(());
     }
     if let Some(error) = leg.state.transaction.rolled_back.take() {
-        return Err(leg.set_up_failed(error, decided));
+        return Err(leg.set_up_failed(NoReply::Lost(error), decided));
     }
     leg.flight.tries_again(decided);
     Err(Stop::Elsewhere)

@@ -21,7 +21,7 @@ use wire::StatusFlags;
 use wire::reply::Answer;
 
 use crate::entry::BookEntry;
-use crate::facts::asking::{ask_rows, ask_server, end_question, forget_warnings, packet_of, texts};
+use crate::facts::asking::{ask_besides, ask_rows, end_question, forget_warnings, packet_of, texts};
 use crate::facts::behind::askable;
 use crate::facts::places::{has_one_way, shares};
 use crate::leg::Leg;
@@ -96,8 +96,7 @@ pub async fn judge_routines(entry: &BookEntry, leg: &mut Leg) -> Result<(), Endi
         let questions = batch.iter().flat_map(|code| questions(code, age));
         let commands: Vec<_> =
             questions.map(|text| (packet_of(&leg.state, text.as_bytes()), Answer::Result)).collect();
-        // If that fails, the client hears of it with its next statement.
-        let replies = ask_server(entry, leg, &commands).await?.unwrap_or_default();
+        let replies = ask_besides(entry, leg, &commands).await?;
         leg.links.note_ran(&mut leg.state);
         if replies.iter().any(|reply| reply.warns() || reply.error().is_some()) {
             forget_warnings(entry, leg).await?;

@@ -5,6 +5,8 @@ use runtime::invariant::broken;
 use session::error::ClientError;
 use upstream::AcquireError;
 
+use crate::facts::asking::NoReply;
+
 /// What becomes of a command that is not sent now.
 #[derive(Debug)]
 pub enum Stop {
@@ -20,6 +22,8 @@ pub enum Stop {
     Failed(Box<ClientError>),
     /// There is no connection. The client gets a stale answer, or hears why.
     Unreached(AcquireError),
+    /// The proxy prepares the statement for the client.
+    Prepared,
     /// The client gets this payload.
     Told(Vec<u8>),
     /// It has no reply, and is dropped.
@@ -55,6 +59,16 @@ impl Stop {
 impl From<AcquireError> for Stop {
     fn from(why: AcquireError) -> Self {
         Self::Unreached(why)
+    }
+}
+
+impl From<NoReply> for Stop {
+    /// Of a connection that was not reached.
+    fn from(why: NoReply) -> Self {
+        match why {
+            NoReply::Lost(error) => Self::Unreached(AcquireError::Proxy(*error)),
+            NoReply::Over(ending) => Self::Over(ending),
+        }
     }
 }
 

@@ -73,7 +73,7 @@ impl Leg {
         }
         if !is_borrowed && self.links.has_setup() && self.flight.ahead != Ahead::All {
             // It was for a command that was not sent.
-            ask_server(entry, self, &[]).await?.map_err(AcquireError::Proxy)?;
+            ask_server(entry, self, &[]).await?;
         }
         Ok(())
     }
@@ -98,7 +98,7 @@ async fn carry_out(
     (schema_at, forgiven): (Option<usize>, &[u16]),
     version: u64,
 ) -> Result<(), Stop> {
-    let replies = ask_server(entry, leg, commands).await?.map_err(AcquireError::Proxy)?;
+    let replies = ask_server(entry, leg, commands).await?;
     let may_lack = leg.links.note_schema_reply(&mut leg.state, schema_at, &replies);
     let matters = |code: u16| !forgiven.contains(&code);
     let refusal = replies

@@ -139,7 +139,7 @@ pub fn end_unbegun(state: &mut SessionState) -> Vec<u8> {
 
 /// Says the `BEGIN` that was answered here.
 async fn say_begin(entry: &BookEntry, leg: &mut Leg) -> Result<(), Stop> {
-    let reply = ask_text(entry, leg, b"BEGIN").await?.map_err(AcquireError::Proxy)?;
+    let reply = ask_text(entry, leg, b"BEGIN").await?;
     let refusal = reply.error().map(|_| AcquireError::Server(reply.payload().to_vec()));
     refusal.map_or(Ok(()), |refusal| Err(refusal.into()))
 }

@@ -26,18 +26,46 @@ use crate::leg::Leg;
 use crate::state::SessionState;
 use crate::trace::Part;
 
-/// The same where the command in the backlog, or the next one, does not need the replies: there
-/// are none if the backend was given up. If a transaction was lost with it, the client hears of
-/// that with its next statement.
+/// Why there is no reply to what the proxy has asked.
+#[derive(Debug)]
+pub enum NoReply {
+    /// The connection was given up. The client is to hear this: that its transaction is lost, if
+    /// one is.
+    Lost(Box<ClientError>),
+    /// The session ends.
+    Over(Ending),
+}
+
+impl From<Ending> for NoReply {
+    fn from(ending: Ending) -> Self {
+        Self::Over(ending)
+    }
+}
+
+/// The same as [`ask_server`] where the command in the backlog, or the next one, does not need the
+/// replies: there are none if the backend was given up. If a transaction was lost with it, the
+/// client hears of that with its next statement.
 pub async fn ask_besides(
     entry: &BookEntry,
     leg: &mut Leg,
     commands: &[InternalQuery],
 ) -> Result<Vec<Reply>, Ending> {
-    Ok(ask_server(entry, leg, commands).await?.unwrap_or_else(|error| {
-        leg.state.transaction.owe(Some(error));
-        Vec::new()
-    }))
+    match ask_server(entry, leg, commands).await {
+        Ok(replies) => return Ok(replies),
+        Err(NoReply::Over(ending)) => return Err(ending),
+        Err(NoReply::Lost(error)) => leg.state.transaction.owe(Some(*error)),
+    }
+    Ok(Vec::new())
+}
+
+/// The same for one statement.
+pub async fn ask_text_besides(
+    entry: &BookEntry,
+    leg: &mut Leg,
+    text: &[u8],
+) -> Result<Option<Reply>, Ending> {
+    let question = (packet_of(&leg.state, text), Answer::Result);
+    Ok(ask_besides(entry, leg, &[question]).await?.pop())
 }
 
 /// The same with another limit for all replies; the packets of a command of the client's may be
@@ -48,19 +76,19 @@ pub(crate) async fn internal_query_within(
     limit: Duration,
     commands: &[InternalQuery],
     behind: Option<(&[u8], Answer, bool)>,
-) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
+) -> Result<Vec<Reply>, NoReply> {
     let capabilities = leg.state.identity.capabilities;
     let asked = over_connection(entry, leg, limit, async |worker, link| {
         ask_in_front(worker, link, capabilities, commands, behind).await
     });
-    match asked.await? {
+    match asked.await {
         Ok(replies) => {
             for reply in &replies {
                 note_internal(&entry.worker, leg, reply);
             }
-            Ok(Ok(replies))
+            Ok(replies)
         }
-        Err(why) => Ok(Err(give_up_unanswered(entry, leg, why)?)),
+        Err(why) => Err(NoReply::Lost(Box::new(give_up_unanswered(entry, leg, why)?))),
     }
 }
 
@@ -71,8 +99,9 @@ pub(crate) async fn over_connection<T>(
     leg: &mut Leg,
     limit: Duration,
     work: impl AsyncFnOnce(&upstream::Worker, &mut Connection) -> Result<T, &'static str>,
-) -> Result<Result<T, NoAnswer>, Ending> {
-    let watched = Arc::clone(in_use(leg.links.in_use.as_ref())?.server());
+) -> Result<T, NoAnswer> {
+    let watched = in_use(leg.links.in_use.as_ref()).map(|backend| Arc::clone(backend.server()));
+    let watched = watched.map_err(NoAnswer::Over)?;
     let control = Rc::clone(&entry.control);
     let begun = Instant::now();
     let outcome = {
@@ -93,28 +122,24 @@ pub(crate) async fn over_connection<T>(
     leg.state.trace(|trace| trace.add(Part::Sync, begun.elapsed()));
     leg.flight.begin().internal_lost = false;
     match outcome {
-        Err(_) => Err(Ending::Silent),
-        Ok(Ok(done)) => Ok(done.map_err(NoAnswer::Lost)),
-        Ok(Err(_)) => Ok(Err(NoAnswer::Late)),
+        Err(_) => Err(NoAnswer::Over(Ending::Silent)),
+        Ok(Ok(done)) => done.map_err(NoAnswer::Lost),
+        Ok(Err(_)) => Err(NoAnswer::Late),
     }
 }
 
-/// Gives up the connection in use, which has not done what it was to do. Returns what the
-/// client is to hear: that its transaction is lost, if one is.
-pub(crate) fn give_up_unanswered(
-    entry: &BookEntry,
-    leg: &mut Leg,
-    why: NoAnswer,
-) -> Result<ClientError, Ending> {
+/// Gives up the connection in use, which has not answered. Returns what the client is to hear.
+fn give_up_unanswered(entry: &BookEntry, leg: &mut Leg, why: NoAnswer) -> Result<ClientError, Ending> {
+    let (why, is_lost) = match why {
+        NoAnswer::Lost(why) => (why, true),
+        NoAnswer::Late => ("no answer in time", false),
+        NoAnswer::Over(ending) => return Err(ending),
+    };
     let watched = Arc::clone(in_use(leg.links.in_use.as_ref())?.server());
     let gone = watched.off().map_or(Gone::Closed, Gone::Off);
     let rolled_back = lose_backend_for(entry, leg, gone)?;
     // Without an answer another server would not be tried in time.
-    leg.flight.begin().internal_lost = matches!(why, NoAnswer::Lost(_)) && rolled_back.is_none();
-    let why = match why {
-        NoAnswer::Lost(why) => why,
-        NoAnswer::Late => "no answer in time",
-    };
+    leg.flight.begin().internal_lost = is_lost && rolled_back.is_none();
     Ok(rolled_back.unwrap_or_else(|| ClientError::setup_failed(watched.endpoint(), &why)))
 }
 
@@ -123,10 +148,12 @@ pub async fn forget_warnings(entry: &BookEntry, leg: &mut Leg) -> Result<(), End
     if leg.links.has_pins(&[Pin::FoundRows]) && leg.links.unknown_here(&leg.state).found.is_none() {
         // Only the server knows how many rows there were, and behind what follows it does not.
         ask_rows(entry, leg).await?;
+        if leg.links.in_use.is_none() {
+            return Ok(());
+        }
     }
     // At MariaDB a statement without tables leaves them as they are.
-    let read = (packet_of(&leg.state, b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
-    ask_besides(entry, leg, &[read]).await?;
+    ask_text_besides(entry, leg, b"SELECT 1 FROM (SELECT 1) AS pointsman").await?;
     if let Some(link) = leg.links.connection_mut() {
         link.own_warnings = false;
     }
@@ -137,8 +164,7 @@ pub async fn forget_warnings(entry: &BookEntry, leg: &mut Leg) -> Result<(), End
 /// Ends the transaction that a question has begun where `autocommit` is off.
 pub(crate) async fn end_question(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
     if leg.state.status.contains(StatusFlags::IN_TRANSACTION) {
-        // If that fails, the client hears of it with its next statement.
-        let _ = ask_text(entry, leg, COMMIT).await?;
+        ask_text_besides(entry, leg, COMMIT).await?;
         leg.links.note_ran(&mut leg.state);
     }
     Ok(())
@@ -148,9 +174,9 @@ pub(crate) async fn end_question(entry: &BookEntry, leg: &mut Leg) -> Result<(),
 /// does not tell. False if their answers could not be read.
 pub(crate) async fn ask_rows(entry: &BookEntry, leg: &mut Leg) -> Result<bool, Ending> {
     let unknown = leg.links.unknown_here(&leg.state);
-    let reply = ask_text(entry, leg, FIRST_QUESTION).await?;
+    let reply = ask_text_besides(entry, leg, FIRST_QUESTION).await?;
     leg.links.hide_last_result(&mut leg.state);
-    let row = reply.ok().as_ref().and_then(Reply::only_row).map(texts).unwrap_or_default();
+    let row = reply.as_ref().and_then(Reply::only_row).map(texts).unwrap_or_default();
     let mut numbers = row.iter();
     let counted = &mut leg.state.last.counted;
     if let Some(changed) = numbers.next().and_then(|text| text.parse().ok()) {
@@ -191,35 +217,30 @@ pub(crate) const FIRST_QUESTION: &[u8] =
 pub(crate) const PLAIN_CHARSETS: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "latin1"];
 
 /// Why a connection has not done what it was to do.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) enum NoAnswer {
     /// It was lost, for this reason.
     Lost(&'static str),
     /// It has not answered in time.
     Late,
+    /// The session ends.
+    Over(Ending),
 }
 
 /// Has the backend carry out commands, given as payloads, one after the other. An error of the
-/// server is an answer; if there is none in time the backend is given up, and the reason is
-/// what the client is to hear: that its transaction is lost, if one is.
+/// server is an answer; if there is none in time the backend is given up.
 pub async fn ask_server(
     entry: &BookEntry,
     leg: &mut Leg,
     commands: &[InternalQuery],
-) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
+) -> Result<Vec<Reply>, NoReply> {
     let limit = entry.worker.settings().variables.connect_timeout_server_max;
     internal_query_within(entry, leg, limit, commands, None).await
 }
 
 /// The same for one statement.
-pub async fn ask_text(
-    entry: &BookEntry,
-    leg: &mut Leg,
-    text: &[u8],
-) -> Result<Result<Reply, ClientError>, Ending> {
+pub async fn ask_text(entry: &BookEntry, leg: &mut Leg, text: &[u8]) -> Result<Reply, NoReply> {
     let question = (packet_of(&leg.state, text), Answer::Result);
-    match ask_server(entry, leg, &[question]).await? {
-        Ok(mut replies) => replies.pop().map(Ok).ok_or_else(|| broken("a statement without its reply")),
-        Err(error) => Ok(Err(error)),
-    }
+    let replies = ask_server(entry, leg, &[question]).await?;
+    Ok(replies.into_iter().next().ok_or_else(|| broken("a statement without its reply"))?)
 }

@@ -8,11 +8,10 @@ use command::{Command, renumber, splice};
 use front::ending::Ending;
 use runtime::control::Control;
 use runtime::decided::Decided;
-use runtime::prepared::{NO_MODES, Prepared, Preparing};
+use runtime::prepared::{NO_MODES, Preparing};
 use runtime::worker::Worker;
 use session::change::Change;
 use session::statement::kill::PreparedKill;
-use sql::shape::Effects;
 use tokio::time::Instant;
 use wire::Capabilities;
 use wire::command::Kind;
@@ -60,11 +59,12 @@ pub fn note_prepared(leg: &mut Leg, command: Command<'_>) {
             }
             let Some(place) = link.state_mut().places.get_mut(serial) else { return };
             place.note_own();
+            // Where types cannot be needed they are not kept.
             if prepared.what.text.is_some()
                 && let Some(params) = command.params(prepared.params())
             {
                 let own = params.types_without_attributes(prepared.params(), caps);
-                prepared.types_for(place, own, version);
+                prepared.note_types(place, own, version);
                 if !link.is_mariadb() {
                     prepared.note_typed(&params, caps);
                     let now = prepared.types_of(&params, caps);
@@ -163,15 +163,6 @@ pub fn preparing(entry: &BookEntry, leg: &mut Leg, text: &[u8], decided: &mut De
         caller: Arc::clone(&leg.state.caller),
         screened: decided.screened,
     }
-}
-
-/// Whether an execution of a statement needs nothing but what is in it: no values that were sent
-/// before, no cursor, no word about the statement before.
-pub fn is_usual(prepared: &Prepared, command: Command<'_>) -> bool {
-    prepared.unsent.is_empty()
-        && !prepared.is_at_home()
-        && !prepared.what.plan.effects.intersects(Effects::READS_LAST)
-        && !command.opens_cursor()
 }
 
 /// Puts a text in the place of that in the command that `front` begins with. Of a larger one there

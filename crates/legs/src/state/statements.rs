@@ -4,9 +4,7 @@ use command::Command;
 use route::StatementPlan;
 use runtime::prepared::{Prepared, Preparing};
 use runtime::routing::plan::may_begin_with_load;
-use session::link::LinkState;
-use session::state::typed::Typed;
-use wire::command::{ExecuteParams, Kind};
+use wire::command::Kind;
 
 use crate::state::{Past, SessionState};
 
@@ -60,26 +58,6 @@ impl SessionState {
         {
             prepared.keep_types(types, version);
         }
-    }
-
-    /// Whether an execution of this statement comes without types that the server of this
-    /// connection does not know, and values are not read any more as they were when the types were
-    /// sent.
-    pub fn lacks_types(&self, prepared: &Prepared, link: Option<&LinkState>, command: Command<'_>) -> bool {
-        let is_stale = prepared.types().is_some_and(|(_, at)| !self.reads_as_at(at));
-        let lacks = |params: ExecuteParams<'_>| {
-            params.types_without_attributes(prepared.params(), command.caps).is_none()
-        };
-        is_stale && !prepared.has_types_at(link) && command.params(prepared.params()).is_some_and(lacks)
-    }
-
-    /// The values with which a command executes a statement.
-    pub fn typed_by(&self, command: Command<'_>) -> Typed {
-        let types = self.named(command).and_then(|prepared| {
-            let params = command.params(prepared.params())?;
-            Some(Typed::of(prepared.types_of(&params, command.caps)))
-        });
-        types.unwrap_or_default()
     }
 
     /// Keeps these parts for a statement, in place of those that are kept for it. Returns the

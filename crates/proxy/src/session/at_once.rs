@@ -8,6 +8,7 @@ use legs::facts::places::{has_one_way, is_at, shares};
 use legs::last;
 use legs::leg::Leg;
 use legs::state::SessionState;
+use legs::statement::Due;
 use legs::trace::Trace;
 use runtime::decided::{Decided, Next};
 use runtime::routing::Orders;
@@ -31,10 +32,12 @@ pub(super) fn points_here(entry: &BookEntry, leg: &mut Leg, command: Command<'_>
         decide(entry, leg, command)?
     };
     let kept = &entry.worker.upstream.kept;
-    if is_here(&entry.worker, leg, &decided)
-        && comes_alone(&entry.worker, leg, command, &decided)
-        && let Some(patch) = (leg.links.patch_here(kept, &leg.state, command))
-            .or_else(|| leg.links.patch_reused(&leg.state, command))
+    if comes_alone(&entry.worker, leg, command, &decided)
+        && let Due::Nothing(patch) = if command.opens_cursor() {
+            leg.links.due(kept, &leg.state, command)
+        } else {
+            leg.links.due_reusing(kept, &leg.state, command)
+        }
     {
         decided.patch = patch;
         return Some(decided);
@@ -67,14 +70,10 @@ pub(super) fn decide_along(entry: &BookEntry, leg: &Leg, command: Command<'_>) -
     // does not replace it.
     let waits = changes || decided.asks_for_last() && state.last.ran.may_only_look();
     let gets_it_as_it_is = || {
-        let patch = leg.links.patch_here(&entry.worker.upstream.kept, &leg.state, command);
-        patch.is_some_and(|patch| patch.is_none())
+        let due = leg.links.due(&entry.worker.upstream.kept, &leg.state, command);
+        matches!(due, Due::Nothing(None))
     };
-    (!waits
-        && is_here(&entry.worker, leg, &decided)
-        && comes_alone(&entry.worker, leg, command, &decided)
-        && gets_it_as_it_is())
-    .then_some(decided)
+    (!waits && comes_alone(&entry.worker, leg, command, &decided) && gets_it_as_it_is()).then_some(decided)
 }
 
 /// Whether there is nothing to be done for the command that was decided about but to get a
@@ -107,21 +106,18 @@ fn is_held_back(worker: &Worker, state: &SessionState, kind: Kind, decided: &Dec
     decided.is_cached() || orders.is_some_and(Orders::come_first) || turn::is_due(worker, state, kind, orders)
 }
 
-/// Whether the backend in use is where the command goes, and nothing is to be sent there first.
-fn is_here(worker: &Worker, leg: &Leg, decided: &Decided) -> bool {
-    is_at(worker, leg, decided) && !leg.links.has_setup() && !leg.state.begins_later()
-}
-
-/// Whether nothing is to be done before the command, but for bringing its prepared statement.
+/// Whether the backend in use is where the command goes, and nothing is to be done there first, but
+/// for what is [due](legs::statement) for its prepared statement.
 #[inline]
 fn comes_alone(worker: &Worker, leg: &Leg, command: Command<'_>, decided: &Decided) -> bool {
     let Leg { state, links, .. } = leg;
-    if command.kind == Kind::StmtPrepare && len_to_complete(worker, command).is_some() {
+    let is_here = is_at(worker, leg, decided) && !links.has_setup() && !state.begins_later();
+    if !is_here || command.kind == Kind::StmtPrepare && len_to_complete(worker, command).is_some() {
         return false;
     }
     !(is_held_back(worker, state, command.kind, decided)
         || last::is_due(leg, decided)
         || decided.next == Next::Commit
         || must_see(worker, leg, command.kind, decided).is_some()
-        || links.has_to_prepare(&worker.upstream.kept, state, command, decided))
+        || !links.due_before(&worker.upstream.kept, state, command, decided).is_empty())
 }

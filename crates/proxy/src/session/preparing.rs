@@ -2,7 +2,7 @@
 
 use command::{Command, renumber};
 use legs::backlog::{complete_front, skip_command};
-use legs::facts::asking::ask_server;
+use legs::facts::asking::{NoReply, ask_server};
 use legs::facts::executions::preparing;
 use legs::facts::records::{measure, note_traced};
 use legs::facts::replies::write_to_client;
@@ -40,13 +40,16 @@ impl Cx<'_> {
             self.entry.control.running.resume(&paused);
         }
         let question = [(command.payload().to_vec(), Answer::Prepare)];
-        let replies = match ask_server(self.entry, self.leg, &question).await? {
+        let replies = match ask_server(self.entry, self.leg, &question).await {
             Ok(replies) => replies,
-            Err(_) if self.leg.flight.tries_again(decided) => {
+            Err(NoReply::Over(ending)) => return Err(ending.into()),
+            Err(NoReply::Lost(_)) if self.leg.flight.tries_again(decided) => {
                 self.entry.end_running(&self.leg.links);
                 return Err(Stop::Elsewhere);
             }
-            Err(error) => return Ok(refuse_counted(self.entry, self.io, self.leg, &error).await?),
+            Err(NoReply::Lost(error)) => {
+                return Ok(refuse_counted(self.entry, self.io, self.leg, &error).await?);
+            }
         };
         skip_command(self.entry, self.io, self.leg).await?;
         let preparing = preparing(self.entry, self.leg, command.text(), decided);

@@ -3,8 +3,8 @@
 //! it once more over the same connection, and executes it there. For who counts and watches
 //! statements it is one all that time.
 
-use legs::close::close_here;
 use legs::entry::BookEntry;
+use legs::facts::asking::NoReply;
 use legs::facts::executions::send_once_more;
 use legs::facts::orders::killed_here;
 use legs::facts::replies::{reply_error, write_to_client};
@@ -52,8 +52,7 @@ impl Cx<'_> {
         let (Some(command), Some(statement)) = (command, statement) else {
             return pass_on(self.entry, self.io, self.leg, answer, outcome).await;
         };
-        close_here(self.entry, &mut self.leg.state, &mut self.leg.links, statement).await?;
-        match prepare_again(self.entry, self.leg, statement).await? {
+        match prepare_again(self.entry, self.leg, statement).await {
             Ok(_) if killed_here(&self.entry.control, self.leg.state.identity.capabilities, true)? => {
                 refuse_running(self.entry, self.io, self.leg, &ClientError::Interrupted).await
             }
@@ -65,7 +64,10 @@ impl Cx<'_> {
                     prepared.map(|prepared| decided.prepared_as(&prepared.what));
                 Ok(())
             }
-            Err(NotPrepared::Lost(error)) => refuse_running(self.entry, self.io, self.leg, &error).await,
+            Err(NotPrepared::NoReply(NoReply::Over(ending))) => Err(ending),
+            Err(NotPrepared::NoReply(NoReply::Lost(error))) => {
+                refuse_running(self.entry, self.io, self.leg, &error).await
+            }
             Err(NotPrepared::Refused(_) | NotPrepared::Changed | NotPrepared::Cannot) => {
                 pass_on(self.entry, self.io, self.leg, answer, outcome).await
             }

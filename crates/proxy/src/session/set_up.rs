@@ -7,13 +7,12 @@ use legs::backlog::{complete_front, will_be_whole};
 use legs::client::watched;
 use legs::close::close_everywhere;
 use legs::entry::BookEntry;
-use legs::facts::asking::{ask_text, forget_warnings};
+use legs::facts::asking::{NoReply, ask_text, forget_warnings};
 use legs::facts::screened::{note_ruling, note_sighting};
 use legs::kept_error::refuse_and_keep;
 use legs::leg::Leg;
 use legs::parts::drop_unanswered;
 use legs::phase::Phase;
-use legs::reach::Fit;
 use legs::reply::{answer_here, refuse_here};
 use legs::stop::Stop;
 use route::{Route, Sighting};
@@ -106,24 +105,14 @@ impl Cx<'_> {
         };
         self.take_command_back();
         let next = match set_up {
-            Ok(Fit::Sent) => Some(Phase::Sending(kind)),
+            Ok(()) => Some(Phase::Sending(kind)),
             // Boxed, as what follows for most is nothing.
-            Ok(Fit::Prepared) => Box::pin(self.prepare_here(&mut decided)).await?,
             Err(stop) => Box::pin(self.tell_stop(kind, stop, &mut decided)).await?,
         };
         let Some(next) = next else { return Ok(self.next_phase()) };
         let flight = self.leg.flight.begin();
         (flight.decided, flight.in_line, flight.batched) = (Some(decided), None, None);
         Ok(next)
-    }
-
-    /// Has the proxy prepare a statement for its client. What is done next for it; nothing if the
-    /// client has its reply.
-    async fn prepare_here(&mut self, decided: &mut Decided) -> Result<Option<Phase>, Ending> {
-        match self.prepare_for_client(decided).await {
-            Ok(()) => Ok(None),
-            Err(stop) => self.tell_stop(Kind::StmtPrepare, stop, decided).await,
-        }
     }
 
     /// Does what becomes of a command that is not sent now. What is done next for it; nothing if
@@ -139,6 +128,11 @@ impl Cx<'_> {
             Stop::Redirected => return Ok(Some(Phase::Routing(kind))),
             Stop::Refused(error) => refuse_here(self.entry, self.io, self.leg, kind, &error).await?,
             Stop::Kept(error) => refuse_and_keep(self.entry, self.io, self.leg, kind, &error).await?,
+            Stop::Prepared => {
+                if let Err(stop) = self.prepare_for_client(decided).await {
+                    return Box::pin(self.tell_stop(kind, stop, decided)).await;
+                }
+            }
             Stop::Told(payload) => answer_here(self.entry, self.io, self.leg, kind, &payload).await?,
             Stop::Failed(error) => {
                 if !self.answer_stale(&error, decided).await? {
@@ -170,8 +164,9 @@ impl Cx<'_> {
 /// elsewhere.
 async fn commit_first(leg: &mut Leg, entry: &BookEntry) -> Result<(), Stop> {
     note_commit(entry, &leg.state, &mut leg.flight);
-    match ask_text(entry, leg, b"COMMIT").await? {
-        Err(error) => Err(Stop::refused(ClientError::CommitUnknown(Box::new(error)))),
+    match ask_text(entry, leg, b"COMMIT").await {
+        Err(NoReply::Lost(error)) => Err(Stop::refused(ClientError::CommitUnknown(error))),
+        Err(NoReply::Over(ending)) => Err(ending.into()),
         Ok(reply) if leg.state.status.contains(StatusFlags::IN_TRANSACTION) => {
             Err(Stop::Told(front(&reply.bytes).to_vec()))
         }

@@ -4,7 +4,7 @@
 //! while the client may ask for warnings, it is asked later.
 
 use legs::entry::BookEntry;
-use legs::facts::asking::ask_text;
+use legs::facts::asking::ask_text_besides;
 use legs::facts::orders::note_own_limit;
 use legs::leg::Leg;
 use upstream::Reply;
@@ -25,10 +25,9 @@ pub(super) async fn ask_what_is_set(entry: &BookEntry, leg: &mut Leg) -> Result<
     let Some(link) = leg.links.connection() else { return Ok(()) };
     let names: Vec<Box<str>> = link.state().pins.unknown_values().map(Box::from).collect();
     let columns: Vec<String> = names.iter().map(|name| set::question(name)).collect();
-    // If that fails, the client hears of it with its next statement.
-    let reply = ask_text(entry, leg, format!("SELECT {}", columns.join(", ")).as_bytes()).await?;
+    let reply = ask_text_besides(entry, leg, format!("SELECT {}", columns.join(", ")).as_bytes()).await?;
     leg.links.hide_last_result(&mut leg.state);
-    let settings = reply.ok().map(|reply| told(&reply, &names, leg.state.identity.capabilities));
+    let settings = reply.map(|reply| told(&reply, &names, leg.state.identity.capabilities));
     if let Some(link) = leg.links.state_mut() {
         leg.state.note_told(settings.unwrap_or_default(), link);
     }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use command::Command;
 use session::definitions::Definitions;
 use session::homes::Freedom;
 use session::link::LinkState;
@@ -174,14 +175,14 @@ impl Prepared {
         self.types.as_deref().map(|types| (types, self.typed_at))
     }
 
-    /// Whether the server of a connection knows the types of its parameters.
-    pub fn has_types_at(&self, link: Option<&LinkState>) -> bool {
-        self.at(link).is_some_and(|place| place.types == self.types_version)
+    /// Whether the server where it has this place knows the types of its parameters.
+    pub const fn has_types_at(&self, place: &Place) -> bool {
+        place.types == self.types_version
     }
 
     /// Whether it has other columns there than the client knows: a table has changed.
-    pub fn has_other_columns_at(&self, link: Option<&LinkState>) -> bool {
-        self.at(link).is_some_and(|place| place.statement.columns != self.columns)
+    pub const fn has_other_columns_at(&self, place: &Place) -> bool {
+        place.statement.columns != self.columns
     }
 
     /// An execution has had so many columns: that is what its server has prepared now, and what the
@@ -253,6 +254,12 @@ impl Prepared {
         self.typed = typed;
     }
 
+    /// The values with which a command executes it.
+    pub fn typed_by(&self, command: Command<'_>) -> Typed {
+        let params = command.params(self.params);
+        params.map(|params| Typed::of(self.types_of(&params, command.caps))).unwrap_or_default()
+    }
+
     /// The types of the values of an execution with these parameters; nothing is known of them if
     /// they were not sent to anybody.
     pub fn types_of<'a>(
@@ -275,15 +282,10 @@ impl Prepared {
 
     /// An execution with these types goes to this place, with this version of the session's
     /// settings; without types, those of the one before hold.
-    /// Returns the types that have to be added, because that server does not know them.
-    pub fn types_for(&mut self, place: &mut Place, types: Option<&[u8]>, settings: u64) -> Option<&[u8]> {
-        // Where they cannot be needed they are not kept.
-        self.what.text.as_ref()?;
+    pub fn note_types(&mut self, place: &mut Place, types: Option<&[u8]>, settings: u64) {
         if let Some(types) = types {
             self.keep_types(types, settings);
         }
-        let lacks = place.types != self.types_version;
         place.types = self.types_version;
-        self.types.as_deref().filter(|_| lacks && types.is_none())
     }
 }

@@ -62,7 +62,10 @@ fn c16_types_reach_a_server_that_does_not_know_them() {
     fn lacks(all: &mut Registry, link: &mut LinkState, types: Option<&[u8]>) -> Option<Vec<u8>> {
         let one = all.get_mut(1).unwrap();
         let place = link.places.get_mut(one.serial).unwrap();
-        one.types_for(place, types, 0).map(<[u8]>::to_vec)
+        let lacked = one.types().filter(|_| types.is_none() && !one.has_types_at(place));
+        let lacked = lacked.map(|(types, _)| types.to_vec());
+        one.note_types(place, types, 0);
+        lacked
     }
     let (mut all, mut link, mut other) = (Registry::default(), LinkState::default(), LinkState::default());
     all.enter(1, what("a"), (0, &mut link), statement(1, 1), None);

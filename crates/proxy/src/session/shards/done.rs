@@ -1,5 +1,6 @@
 //! What has come of a command that was looked at for shards.
 
+use legs::facts::asking::NoReply;
 use legs::state::SessionState;
 
 use crate::ending::Ending;
@@ -45,6 +46,15 @@ impl Halt {
             Self::Refused(error) => Ok(payload_of(state, &error)),
             Self::Answered(error) => Ok(error),
             halt @ (Self::Outdated | Self::Over(_)) => Err(halt),
+        }
+    }
+}
+
+impl From<NoReply> for Halt {
+    fn from(why: NoReply) -> Self {
+        match why {
+            NoReply::Lost(error) => Self::Refused(*error),
+            NoReply::Over(ending) => Self::Over(ending),
         }
     }
 }

@@ -7,7 +7,7 @@
 use command::Command;
 use legs::correction::correction;
 use legs::entry::BookEntry;
-use legs::facts::asking::{ask_text, packet_of};
+use legs::facts::asking::{NoReply, ask_text, packet_of};
 use legs::facts::kills::kill_by_parameter;
 use legs::io::Io;
 use legs::reply::refuse_here;
@@ -37,9 +37,12 @@ impl Cx<'_> {
         let Some(form) = kill::parse(&text) else { return Ok(()) };
         let Target::Variable(name) = form.target else { return Ok(()) };
         self.leg.links.hide_last_result(&mut self.leg.state);
-        let reply = match ask_text(self.entry, self.leg, &[b"SELECT @", name].concat()).await? {
+        let reply = match ask_text(self.entry, self.leg, &[b"SELECT @", name].concat()).await {
             Ok(reply) => reply,
-            Err(error) => return refuse_here(self.entry, self.io, self.leg, kind, &error).await,
+            Err(NoReply::Over(ending)) => return Err(ending),
+            Err(NoReply::Lost(error)) => {
+                return refuse_here(self.entry, self.io, self.leg, kind, &error).await;
+            }
         };
         let id = reply
             .only_cells()
