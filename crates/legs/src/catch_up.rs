@@ -6,16 +6,15 @@
 //! take a connection in vain. The second is at the server of the connection that it has got, and
 //! that one counts: servers come and go while it waits for a place.
 
-use std::net::IpAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use config::Endpoint;
 use observe::counts::Counter;
 use runtime::decided::Decided;
 use runtime::fresh::{Fresh, Wanted};
 use runtime::worker::Worker;
+use session::causal::applied::Machine;
 use session::error::ClientError;
 use session::link::Loss;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -82,28 +81,18 @@ impl Leg {
         let end = Instant::now() + settings.variables.connect_timeout_server_max;
         let is_bound = self.session().is_bound_to(hostgroup);
         let writer = writer_for(&entry.worker, self, decided).filter(|_| !is_bound);
-        // Who is bound needs only the server that it has.
-        let first = if is_bound { Some(true) } else { is_at_any(&entry.worker, hostgroup, &fresh) };
-        match (first, writer) {
-            (Some(true), _) | (None, None) => {}
-            (_, Some(writer)) => return self.leave_to(entry, writer, decided).await,
-            (Some(false), None) => {
-                let is_over = |worker: &Worker| is_at_any(worker, hostgroup, &fresh) != Some(false);
-                self.wait_to_catch_up(entry, (&fresh, hostgroup), end, is_over).await?;
-            }
-        }
-        if fresh == Fresh::default() {
-            // Any server will do, and is asked.
-            return self.reach(entry, decided).await;
+        // Where there are no servers, and no writer, the search for one says so. A session that is
+        // bound needs only the server that it has.
+        let is_at_one =
+            |worker: &Worker| is_bound || is_at_any(worker, hostgroup, &fresh).unwrap_or(writer.is_none());
+        self.wait_or_leave(entry, (fresh, writer, end), decided, is_at_one).await?;
+        if decided.hostgroup() != hostgroup {
+            return Ok(());
         }
         self.reach_one_with(entry, fresh, decided).await?;
-        let Some((server, peer)) = self.server_at(hostgroup) else { return Ok(()) };
+        let Some((server, peer)) = self.machine_at(hostgroup) else { return Ok(()) };
         let has = |worker: &Worker| fresh.is_at_peer(&worker.shared, &server, peer);
-        match writer {
-            _ if has(&entry.worker) => Ok(()),
-            Some(writer) => self.leave_to(entry, writer, decided).await,
-            None => self.wait_to_catch_up(entry, (&fresh, hostgroup), end, has).await,
-        }
+        self.wait_or_leave(entry, (fresh, writer, end), decided, has).await
     }
 
     /// Gets to a server of the command's hostgroup: one of those that come first, if there is one
@@ -118,16 +107,20 @@ impl Leg {
         let hostgroup = decided.hostgroup();
         let replicas_from = entry.worker.settings().variables.aurora_max_lag_ms_only_read_from_replicas;
         let wanted = Wanted::new(fresh, &entry.worker.shared, hostgroup, replicas_from);
-        reach_wanting(self, entry, wanted, decided).await?;
-        let Some((server, peer)) = self.server_at(hostgroup) else { return Ok(()) };
+        self.flight.begin().wanted = Some(Box::new(wanted));
+        let mut reached = self.reach(entry, decided).await;
         let shared = &entry.worker.shared;
-        let is_first = wanted.is_first(shared, &server) && fresh.is_at_peer(shared, &server, peer);
-        let is_elsewhere = is_at_any(&entry.worker, hostgroup, &fresh) == Some(true);
-        if is_first || !is_elsewhere || self.links.loss(&self.state) != Loss::Nothing {
-            return Ok(());
+        if reached.is_ok()
+            && let Some((server, peer)) = self.machine_at(hostgroup)
+            && !(wanted.is_first(shared, &server) && fresh.is_at_peer(shared, &server, peer))
+            && is_at_any(&entry.worker, hostgroup, &fresh) == Some(true)
+            && self.links.loss(&self.state) == Loss::Nothing
+        {
+            leave_backend(entry, self);
+            reached = self.reach(entry, decided).await;
         }
-        leave_backend(entry, self);
-        reach_wanting(self, entry, wanted, decided).await
+        self.flight.begin().wanted = None;
+        reached
     }
 
     /// Gets to the writer in the place of a reader, and to no other reader in place of the writer:
@@ -143,19 +136,27 @@ impl Leg {
         self.go_to(entry, writer, Full::TryAgain).await.map_err(|stop| self.unreached(stop, decided))
     }
 
-    /// Waits until `is_over`. If that is in vain, the client is told so.
-    async fn wait_to_catch_up(
+    /// Goes on if the command's hostgroup `has` what must be seen. If not, the `writer` of a pair
+    /// does the command; servers without one are waited for until `end`. If that is in vain, the
+    /// client is told so.
+    async fn wait_or_leave(
         &mut self,
         entry: &BookEntry,
-        (fresh, hostgroup): (&Fresh, u32),
-        end: Instant,
-        is_over: impl Fn(&Worker) -> bool,
+        (fresh, writer, end): (Fresh, Option<u32>, Instant),
+        decided: &mut Decided,
+        has: impl Fn(&Worker) -> bool,
     ) -> Result<(), Stop> {
+        if has(&entry.worker) {
+            return Ok(());
+        }
+        if let Some(writer) = writer {
+            return self.leave_to(entry, writer, decided).await;
+        }
         let begun = Instant::now();
         show_waiting(entry, self);
         let worker = Rc::clone(&entry.worker);
         let over = async {
-            while !is_over(&worker) {
+            while !has(&worker) {
                 sleep(LOOK).await;
             }
         };
@@ -172,33 +173,16 @@ impl Leg {
             Some(Err(_)) => {
                 let why = format_args!("none of its servers that could be had is known {fresh}");
                 let limit = entry.worker.settings().variables.connect_timeout_server_max;
-                ClientError::no_backend(hostgroup, limit, &why)
+                ClientError::no_backend(decided.hostgroup(), limit, &why)
             }
             None => ClientError::Interrupted,
         };
         Err(Stop::refused(error))
     }
-}
 
-/// Gets to where the command goes; among servers to choose from, those that have what it wants
-/// come first.
-async fn reach_wanting(
-    leg: &mut Leg,
-    entry: &BookEntry,
-    wanted: Wanted,
-    decided: &mut Decided,
-) -> Result<(), Stop> {
-    leg.flight.begin().wanted = Some(Box::new(wanted));
-    let reached = leg.reach(entry, decided).await;
-    leg.flight.begin().wanted = None;
-    reached
-}
-
-impl Leg {
-    /// The server of the backend in use, and the address at the other end; nothing if that is not
-    /// in this hostgroup.
-    fn server_at(&self, hostgroup: u32) -> Option<(Endpoint, Option<IpAddr>)> {
-        let backend = self.links.in_use.as_ref().filter(|_| self.state.here == hostgroup)?;
-        Some((backend.server().endpoint().endpoint.clone(), backend.connection().sock().peer_ip()))
+    /// The machine of the connection in use; nothing if that is not in this hostgroup.
+    fn machine_at(&self, hostgroup: u32) -> Option<Machine> {
+        let (machine, _) = self.links.asked_server().filter(|_| self.state.here == hostgroup)?;
+        Some(machine)
     }
 }

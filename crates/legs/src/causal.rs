@@ -8,10 +8,9 @@
 
 use command::Command;
 use observe::counts::Counter;
-use runtime::decided::{Decided, Next};
+use runtime::decided::Decided;
 use session::causal::question::Reply;
 use session::error::ClientError;
-use tokio::time::Instant;
 use wire::command::Kind;
 
 use crate::entry::BookEntry;
@@ -31,41 +30,22 @@ const ATTRIBUTE_BYTES_MAX: usize = 250;
 
 impl Leg {
     /// Has the server of the connection in use, or the writer, show acknowledged writes that the
-    /// command in the backlog must see. A read that may be sent with the question
-    /// [is](Self::ask_ahead) once the connection is set up for it.
+    /// command in the backlog must see. True for a read that may be sent with the question: it is
+    /// [asked](Self::ask_ahead) once the connection is set up for it.
     pub(crate) async fn see_awaited(
         &mut self,
         entry: &BookEntry,
         kind: Kind,
         decided: &mut Decided,
-    ) -> Result<(), Stop> {
-        let is_set_up = std::mem::replace(&mut decided.next, Next::SetUp) == Next::Ask;
-        let Some(awaited) = awaited(&entry.worker, self, decided) else { return Ok(()) };
-        let (begun, mut wait) = (Instant::now(), entry.worker.settings().causal.wait);
-        let goes_along = may_ask_ahead(&entry.worker, self, kind, decided);
-        let mut answer = Reply::Lacks;
-        if is_set_up {
-            if goes_along {
-                answer = self.send_with_question(entry, kind, &awaited, decided).await?;
-            }
-            if answer != Reply::Lacks {
-                return self.follow_answer(entry, answer, &awaited, decided).await;
-            }
-            self.close_unsent(entry, kind, decided).await?;
-            self.end_if_killed(entry)?;
-            wait = wait.saturating_sub(begun.elapsed());
-        } else if goes_along {
-            decided.next = Next::Ask;
-            return Ok(());
+    ) -> Result<bool, Stop> {
+        let Some(awaited) = awaited(&entry.worker, self, decided) else { return Ok(false) };
+        if may_ask_ahead(&entry.worker, self, kind, decided) {
+            return Ok(true);
         }
-        if !(goes_along && wait.is_zero()) {
-            answer = self.ask_reader(entry, &awaited, wait, None, decided).await?;
-        }
+        let wait = entry.worker.settings().causal.wait;
+        let answer = self.ask_reader(entry, &awaited, wait, None, decided).await?;
         self.follow_answer(entry, answer, &awaited, decided).await?;
-        if is_set_up && answer != Reply::Lacks && kind == Kind::StmtExecute {
-            self.bring_statement(entry, decided).await?;
-        }
-        Ok(())
+        Ok(false)
     }
 
     /// The server that the command has reached has answered like this, and is asked no more. Gets

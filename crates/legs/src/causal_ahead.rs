@@ -22,7 +22,8 @@ use crate::causal_question::limit_of_answer;
 use crate::close::close_here;
 use crate::entry::BookEntry;
 use crate::facts::asking::{NoAnswer, over_connection};
-use crate::facts::causal::Awaited;
+use crate::facts::causal::awaited;
+use crate::facts::commands::may_ask_ahead;
 use crate::facts::leases::{clean_up_behind, lose_backend};
 use crate::flight::Flight;
 use crate::leg::Leg;
@@ -39,16 +40,56 @@ impl Leg {
         decided: &mut Decided,
     ) -> Result<(), Stop> {
         let hostgroup = decided.hostgroup();
-        match self.see_awaited(entry, kind, decided).await {
+        match self.send_or_wait(entry, kind, decided).await {
             Ok(()) if decided.hostgroup() == hostgroup => Ok(()),
             Ok(()) | Err(Stop::Elsewhere) => Err(Stop::Redirected),
             Err(stop) => Err(stop),
         }
     }
 
+    /// Sends the command with the question. A reader that lacks the writes, or may not get both, is
+    /// waited for. If it has them then, an execution has its statement brought there again.
+    async fn send_or_wait(
+        &mut self,
+        entry: &BookEntry,
+        kind: Kind,
+        decided: &mut Decided,
+    ) -> Result<(), Stop> {
+        let Some(awaited) = awaited(&entry.worker, self, decided) else { return Ok(()) };
+        let (begun, wait) = (Instant::now(), entry.worker.settings().causal.wait);
+        let goes_along = may_ask_ahead(&entry.worker, self, kind, decided);
+        let mut answer = Reply::Lacks;
+        if goes_along {
+            let command = match &decided.patch {
+                Some(patch) => patch.applied(&self.flight.front),
+                None => self.flight.front.clone(),
+            };
+            let behind = Some((&command[..], kind.answer(), self.state.gtids.is_some()));
+            answer = self.ask_reader(entry, &awaited, Duration::ZERO, behind, decided).await?;
+            if answer != Reply::Lacks {
+                return self.follow_answer(entry, answer, &awaited, decided).await;
+            }
+            if self.links.is_awaited() {
+                let left = wait.min(limit_of_answer(&entry.worker, wait)).saturating_sub(begun.elapsed());
+                drop_read(entry, self, left.max(CAUSAL_DROP_MIN)).await?;
+            }
+        }
+        self.close_unsent(entry, kind, decided).await?;
+        self.end_if_killed(entry)?;
+        let left = wait.saturating_sub(begun.elapsed());
+        if !(goes_along && left.is_zero()) {
+            answer = self.ask_reader(entry, &awaited, left, None, decided).await?;
+        }
+        self.follow_answer(entry, answer, &awaited, decided).await?;
+        if answer != Reply::Lacks && kind == Kind::StmtExecute {
+            self.bring_statement(entry, decided).await?;
+        }
+        Ok(())
+    }
+
     /// The execution in the backlog is not for the reader for which it was set up: its statement is
     /// closed there.
-    pub(crate) async fn close_unsent(
+    async fn close_unsent(
         &mut self,
         entry: &BookEntry,
         kind: Kind,
@@ -63,30 +104,6 @@ impl Leg {
             Some(id) => close_here(entry, self, id).await,
             None => Ok(()),
         }
-    }
-
-    /// Sends the command in the backlog behind the question whether its reader has what it must
-    /// see. After a yes, the connection is one whose command was sent.
-    pub(crate) async fn send_with_question(
-        &mut self,
-        entry: &BookEntry,
-        kind: Kind,
-        awaited: &Awaited,
-        decided: &mut Decided,
-    ) -> Result<Reply, Stop> {
-        let wait = entry.worker.settings().causal.wait;
-        let command = match &decided.patch {
-            Some(patch) => patch.applied(&self.flight.front),
-            None => self.flight.front.clone(),
-        };
-        let behind = Some((&command[..], kind.answer(), self.state.gtids.is_some()));
-        let begun = Instant::now();
-        let answer = self.ask_reader(entry, awaited, Duration::ZERO, behind, decided).await?;
-        if answer == Reply::Lacks && self.links.is_awaited() {
-            let left = wait.min(limit_of_answer(&entry.worker, wait)).saturating_sub(begun.elapsed());
-            drop_read(entry, self, left.max(CAUSAL_DROP_MIN)).await?;
-        }
-        Ok(answer)
     }
 }
 

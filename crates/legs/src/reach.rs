@@ -1,6 +1,6 @@
 //! A connection that fits a command: it is reached, and has what the command needs in front of it.
 
-use runtime::decided::{Decided, Next};
+use runtime::decided::Decided;
 use runtime::limits::{BEHIND_SETUP_MAX, INTERNAL_LOST_MAX};
 use upstream::{AcquireError, Ahead, Full};
 use wire::command::Kind;
@@ -33,16 +33,16 @@ impl Leg {
             Some(fresh) => (Box::pin(self.reach_seeing(entry, fresh, decided)).await, true),
             None => (self.reach(entry, decided).await, false),
         };
-        let reached = match reached {
+        let asks_ahead = match reached {
             // The connection in use may have been exchanged for one that has proven nothing.
             Ok(()) if has_seen || must_see(&entry.worker, self, kind, decided).is_some() => {
                 Box::pin(self.see_awaited(entry, kind, decided)).await
             }
-            reached => reached,
+            reached => reached.map(|()| false),
         };
         let flight = self.flight.begin();
         (flight.ahead, flight.wants_new) = (Ahead::Nothing, false);
-        reached?;
+        let asks_ahead = asks_ahead?;
         last::bring_id(entry, self, decided).await?;
         let kept = &entry.worker.upstream.kept;
         let due = |command| self.links.due_before(kept, &self.state, command, decided);
@@ -55,7 +55,7 @@ impl Leg {
             check_connected(self, decided)?;
         }
         self.bring_statement(entry, decided).await?;
-        if decided.next == Next::Ask {
+        if asks_ahead {
             // Boxed: most must see nothing.
             Box::pin(self.ask_ahead(entry, kind, decided)).await?;
         }

@@ -52,8 +52,6 @@ pub enum Next {
     Turn,
     /// To get a connection, and to set that up.
     SetUp,
-    /// To ask the server of that connection for acknowledged writes, in the same write.
-    Ask,
 }
 
 impl Decided {

@@ -14,7 +14,7 @@ use route::{Account, Caller, Explanation, Pairs, Peek, Session, Verdict};
 use crate::cached;
 use crate::clock;
 use crate::door::Door;
-use crate::fresh::{Fresh, must_see};
+use crate::fresh::Fresh;
 use crate::random;
 use crate::remote::Remote;
 use crate::routing::explain::explain;
@@ -74,7 +74,7 @@ impl Remote {
             let fresh = Fresh::new(verdict, |_| None, snapshot.causal.has_readers)
                 .filter(|_| !snapshot.is_writer(hostgroup))?;
             let replicas_from = snapshot.variables.aurora_max_lag_ms_only_read_from_replicas;
-            Some(must_see(&self.shared, hostgroup, fresh, replicas_from))
+            Some(fresh.explain(&self.shared, hostgroup, replicas_from))
         };
         let peek = |_| self.peek(text, user.username.as_bytes(), schema).map_or(Peek::Unseen, Peek::Stored);
         let sent = branch.as_ref().and_then(|branch| branch.text.as_deref()).unwrap_or(text);

@@ -59,6 +59,23 @@ impl Fresh {
         (gtid.is_some() || max_lag.is_some()).then_some(Self { gtid, max_lag })
     }
 
+    /// What a statement must see, for EXPLAIN ROUTE, and the servers of its hostgroup that do not
+    /// have it, or are to be left alone, each with the reason.
+    pub fn explain(self, shared: &Shared, hostgroup: u32, replicas_from: u32) -> MustSee {
+        let wanted = Wanted::new(self, shared, hostgroup, replicas_from);
+        let servers = shared.upstream.pool.explain(hostgroup, shared.uptime()).into_iter();
+        let lacking = servers.filter_map(|one| {
+            let why = wanted.why_not(shared, &one.server.endpoint().endpoint)?;
+            Some((one.server.endpoint().to_string(), why))
+        });
+        MustSee {
+            gtid: self.gtid.map(|gtid| gtid.to_string()),
+            max_lag_ms: self.max_lag.map(|max| max.as_millis()),
+            lacking: lacking.collect(),
+            writes: None,
+        }
+    }
+
     /// Whether a server has it. Its name is taken for that of one machine.
     pub fn is_at(&self, shared: &Shared, server: &Endpoint) -> bool {
         let executed = &shared.watching.executed;
@@ -146,23 +163,5 @@ impl Wanted {
             return Some(format!("it is {} ms behind", lag.as_millis()));
         }
         self.is_spared(shared, server).then(|| "it is the writer, and there are replicas enough".to_owned())
-    }
-}
-
-/// What a statement must see, and the servers of its hostgroup that do not have it, or are to be
-/// left alone, each with the reason.
-pub fn must_see(shared: &Shared, hostgroup: u32, fresh: Fresh, replicas_from: u32) -> MustSee {
-    let wanted = Wanted::new(fresh, shared, hostgroup, replicas_from);
-    let Fresh { gtid, max_lag } = fresh;
-    let servers = shared.upstream.pool.explain(hostgroup, shared.uptime()).into_iter().map(|one| one.server);
-    let lacking = servers.filter_map(|server| {
-        let why = wanted.why_not(shared, &server.endpoint().endpoint)?;
-        Some((server.endpoint().to_string(), why))
-    });
-    MustSee {
-        gtid: gtid.map(|gtid| gtid.to_string()),
-        max_lag_ms: max_lag.map(|max| max.as_millis()),
-        lacking: lacking.collect(),
-        writes: None,
     }
 }

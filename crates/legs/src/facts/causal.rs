@@ -6,7 +6,7 @@ use config::CausalReads;
 use gtid::{Gtid, Highest};
 use observe::counts::Counter;
 use route::{Verdict, Writes};
-use runtime::causal::{is_writer_of, machine};
+use runtime::causal::is_writer_of;
 use runtime::decided::Decided;
 use runtime::fresh::{Fresh, named};
 use runtime::worker::Worker;
@@ -37,12 +37,11 @@ pub(crate) struct Awaited {
 /// that readers of binary logs or lags tell, its server is to be asked for writes.
 #[inline]
 pub fn must_see(worker: &Worker, leg: &Leg, kind: Kind, decided: &Decided) -> Option<Fresh> {
-    let is_causal = leg.state.own().is_some();
-    if decided.orders.is_none() && !is_causal || !depends_on_writes(kind) {
+    if decided.orders.is_none() && leg.state.own().is_none() || !depends_on_writes(kind) {
         return None;
     }
     let asks = || decided.verdict().is_some_and(|verdict| asked_gtid(worker, &leg.state, verdict).is_some());
-    let awaits = || is_causal && lacks_proof(worker, leg, decided) || asks();
+    let awaits = || lacks_proof(worker, leg, decided) || asks();
     fresh_of(worker, leg, decided).or_else(|| awaits().then(Fresh::default))
 }
 
@@ -67,10 +66,8 @@ fn asked_gtid(worker: &Worker, state: &SessionState, verdict: &Verdict) -> Optio
 /// Whether the connection in use may lack writes that the command must see, so that its server
 /// has to be asked first.
 fn lacks_proof(worker: &Worker, leg: &Leg, decided: &Decided) -> bool {
-    let (verdict, own) = (decided.verdict(), leg.state.own());
-    if verdict.is_some_and(|verdict| verdict.causal_scope.is_some())
-        || own.is_some_and(Own::names_application)
-    {
+    let (verdict, Some(own)) = (decided.verdict(), leg.state.own()) else { return false };
+    if verdict.is_some_and(|verdict| verdict.causal_scope.is_some()) || own.names_application() {
         // Its scope, and that of its write, is another one than that of the statement before.
         return true;
     }
@@ -79,12 +76,11 @@ fn lacks_proof(worker: &Worker, leg: &Leg, decided: &Decided) -> bool {
         return false;
     };
     // Another connection than the one in use has proven nothing.
-    let is_here = is_at(worker, leg, decided);
-    let opened = leg.links.connection().filter(|_| is_here).map(|link| link.opened().into_std());
-    let is_proven = |opened| own.is_none_or(|own| own.is_proven(scope, writer, opened));
+    let link = leg.links.connection().filter(|_| is_at(worker, leg, decided));
     // What others have found out is enough: the statement need not be set up for that.
-    let is_known = || has_awaited(worker, leg, &awaited_for(worker, &leg.state, verdict, writer));
-    !opened.is_some_and(|opened| is_proven(opened) || is_known())
+    !link.is_some_and(|link| {
+        own.is_proven(scope, writer, link.opened().into_std()) || awaited(worker, leg, decided).is_none()
+    })
 }
 
 /// Whose writes a statement must see.
@@ -186,12 +182,11 @@ pub(crate) fn awaited_for(
 
 /// Whether the server of the connection in use is known to have it, which is remembered then.
 fn has_awaited(worker: &Worker, leg: &Leg, awaited: &Awaited) -> bool {
-    let Some(backend) = &leg.links.in_use else { return false };
-    let (server, link) = (&backend.server().endpoint().endpoint, backend.connection());
-    let (shared, opened) = (&worker.shared, link.opened().into_std());
+    let Some((machine, opened)) = leg.links.asked_server() else { return false };
+    let shared = &worker.shared;
     let has = awaited.tokens.is_empty()
-        || shared.causal.applied.has(&machine(server, link), opened, awaited.tokens.iter())
-        || is_writer_of(&shared.upstream, server, awaited.writer);
+        || shared.causal.applied.has(&machine, opened, awaited.tokens.iter())
+        || is_writer_of(&shared.upstream, &machine.0, awaited.writer);
     if has {
         remember(&leg.state, awaited, opened);
     }

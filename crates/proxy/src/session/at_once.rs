@@ -88,7 +88,7 @@ pub(super) fn needs_only_a_connection(entry: &BookEntry, leg: &Leg, kind: Kind) 
         && decided.target() == Some(leg.state.here)
         && decided.patch.is_none()
         // What was brought to a connection that is gone has to be brought to the next one.
-        && matches!(decided.next, Next::Turn | Next::SetUp)
+        && decided.next != Next::Commit
         && decided.lost == 0
         && !is_held_back(&entry.worker, &leg.state, kind, decided)
         && leg.flight.paused.is_none()

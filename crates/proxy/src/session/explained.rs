@@ -6,7 +6,6 @@ use legs::facts::causal::{explain_writes, fresh_for};
 use legs::facts::places::{asked, circumstances};
 use legs::leg::Leg;
 use route::{Candidate, Explanation, MustSee, Verdict};
-use runtime::fresh::must_see;
 use runtime::routing::Circumstances;
 use runtime::routing::explain::explain;
 use upstream::candidates;
@@ -51,7 +50,7 @@ pub(crate) fn explain_text(
             return None;
         }
         let replicas_from = settings.variables.aurora_max_lag_ms_only_read_from_replicas;
-        let seen = fresh.map(|fresh| must_see(shared, hostgroup, fresh, replicas_from)).unwrap_or_default();
+        let seen = fresh.map(|fresh| fresh.explain(shared, hostgroup, replicas_from)).unwrap_or_default();
         Some(MustSee { writes, ..seen })
     };
     let peek = |judged| peek(entry, leg, text, judged, at.execute);
