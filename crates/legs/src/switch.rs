@@ -19,7 +19,7 @@ use crate::entry::BookEntry;
 use crate::facts::asking::{ask_server, packet_of};
 use crate::facts::endings::lose_other;
 use crate::facts::leases::{lose_backend, lose_backend_for};
-use crate::facts::places::{leaves, shares};
+use crate::facts::places::{Lack, lack, shares};
 use crate::facts::sharing::{make_one_idle, may_leave_diagnostics, take_back};
 use crate::kept_error::leave_diagnostics;
 use crate::leg::Leg;
@@ -38,44 +38,54 @@ impl Leg {
         hostgroup: u32,
         full: Full,
     ) -> Result<(), Stop> {
-        if self.state.here != hostgroup {
-            if may_leave_diagnostics(entry, self) {
-                Box::pin(leave_diagnostics(entry, self)).await?;
+        let mut is_borrowed = false;
+        loop {
+            match lack(&entry.worker, self, Some(hostgroup)) {
+                Some(Lack::Hostgroup) => self.change_to(entry, hostgroup).await?,
+                Some(Lack::Connection) => {
+                    is_borrowed = true;
+                    if self.borrow_backend(entry, hostgroup, full).await? && self.state.was_reset() {
+                        reset_new(entry, self).await?;
+                    }
+                }
+                Some(Lack::Server(off)) => {
+                    if let Some(error) = lose_backend_for(entry, self, Gone::Off(off))? {
+                        return Err(AcquireError::Proxy(error).into());
+                    }
+                }
+                Some(Lack::OtherServer) => {
+                    if let Some(late) = self.links.in_use.take() {
+                        lose_backend(entry, self);
+                        part(late);
+                    }
+                }
+                None if !(is_borrowed && self.state.lacks_schema()) => break,
+                Some(Lack::Settings) | None => return Box::pin(say_settings(entry, self)).await,
             }
-            release_in_use(entry, self);
-            self.state.here = hostgroup;
-            entry.control.about.set_hostgroup(hostgroup);
-            // Of one that was lost before, the next statement hears: this may be another command.
-            let was_lost = self.state.transaction.rolled_back.is_some();
-            take_up(entry, self, hostgroup).await?;
-            if !was_lost && let Some(error) = self.state.transaction.rolled_back.take() {
-                return Err(AcquireError::Proxy(*error).into());
-            }
-        }
-        if let Some(off) = self.links.off()
-            && let Some(error) = lose_backend_for(entry, self, Gone::Off(off))?
-        {
-            return Err(AcquireError::Proxy(error).into());
-        }
-        if self.links.in_use.as_ref().is_some_and(|backend| leaves(&entry.worker, self, backend))
-            && let Some(late) = self.links.in_use.take()
-        {
-            lose_backend(entry, self);
-            part(late);
-        }
-        let is_borrowed = self.links.in_use.is_none();
-        if is_borrowed && self.borrow_backend(entry, hostgroup, full).await? && self.state.was_reset() {
-            reset_new(entry, self).await?;
-        }
-        let is_in_none = is_borrowed && self.state.lacks_schema();
-        if self.links.applied() != self.state.version() || is_in_none {
-            return Box::pin(say_settings(entry, self)).await;
         }
         if !is_borrowed && self.links.has_setup() && self.flight.ahead != Ahead::All {
             // It was for a command that was not sent.
             ask_server(entry, self, &[]).await?;
         }
         Ok(())
+    }
+
+    /// Releases the connection in use, and takes the session's own one to `hostgroup`, if there is
+    /// one.
+    async fn change_to(&mut self, entry: &BookEntry, hostgroup: u32) -> Result<(), Stop> {
+        if may_leave_diagnostics(entry, self) {
+            Box::pin(leave_diagnostics(entry, self)).await?;
+        }
+        release_in_use(entry, self);
+        self.state.here = hostgroup;
+        entry.control.about.set_hostgroup(hostgroup);
+        // Of one that was lost before, the next statement hears: this may be another command.
+        let was_lost = self.state.transaction.rolled_back.is_some();
+        take_up(entry, self, hostgroup).await?;
+        match self.state.transaction.rolled_back.take_if(|_| !was_lost) {
+            Some(error) => Err(AcquireError::Proxy(*error).into()),
+            None => Ok(()),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use upstream::{InternalQuery, query};
 use wire::command::Kind;
 use wire::reply::Answer;
 
-use crate::facts::places::is_at;
+use crate::facts::places::lack;
 use crate::leg::Leg;
 use crate::state::SessionState;
 
@@ -76,7 +76,7 @@ fn lacks_proof(worker: &Worker, leg: &Leg, decided: &Decided) -> bool {
         return false;
     };
     // Another connection than the one in use has proven nothing.
-    let link = leg.links.connection().filter(|_| is_at(worker, leg, decided));
+    let link = leg.links.connection().filter(|_| lack(worker, leg, decided.target()).is_none());
     // What others have found out is enough: the statement need not be set up for that.
     !link.is_some_and(|link| {
         own.is_proven(scope, writer, link.opened().into_std()) || awaited(worker, leg, decided).is_none()

@@ -1,6 +1,7 @@
 //! Where a session is, and whether a statement may be sent there.
 
 use command::Command;
+use pool::Off;
 use route::AccessMode;
 use runtime::control::Control;
 use runtime::decided::Decided;
@@ -96,20 +97,39 @@ pub fn unseen_behind(
     if matters { behind_tables(&entry.worker, state, decided, text) } else { None }
 }
 
-/// Whether the backend in use is where it goes, and knows what the client has set.
-pub fn is_at(worker: &Worker, leg: &Leg, decided: &Decided) -> bool {
-    decided.target() == Some(leg.state.here)
-        && leg
-            .links
-            .in_use
-            .as_ref()
-            .is_some_and(|backend| !backend.server().is_off() && !leaves(worker, leg, backend))
-        && leg.links.applied() == leg.state.version()
+/// What a session needs first, before a command can go to a hostgroup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    /// To be in that hostgroup.
+    Hostgroup,
+    /// A connection.
+    Connection,
+    /// Another connection: the server of the one in use is off.
+    Server(Off),
+    /// The same: the server lags, or others are at another one.
+    OtherServer,
+    /// To say there what the client has set.
+    Settings,
+}
+
+/// What is missing for a command to this hostgroup; nothing if the connection in use is for it.
+/// What goes out in front of the command may not be answered yet.
+#[inline]
+pub fn lack(worker: &Worker, leg: &Leg, target: Option<u32>) -> Option<Lack> {
+    if target != Some(leg.state.here) {
+        return Some(Lack::Hostgroup);
+    }
+    let Some(backend) = &leg.links.in_use else { return Some(Lack::Connection) };
+    match backend.server().off() {
+        Some(off) => Some(Lack::Server(off)),
+        None if leaves(worker, leg, backend) => Some(Lack::OtherServer),
+        None => (leg.links.applied() != leg.state.version()).then_some(Lack::Settings),
+    }
 }
 
 /// Whether the session leaves a server because it lags more than it may, or because others are
 /// at another one.
-pub(crate) fn leaves(worker: &Worker, leg: &Leg, backend: &Backend) -> bool {
+fn leaves(worker: &Worker, leg: &Leg, backend: &Backend) -> bool {
     (backend.server().is_late() || is_left_behind(worker, &leg.state, backend))
         && leg.links.loss(&leg.state) == Loss::Nothing
 }

@@ -4,10 +4,9 @@
 use command::Command;
 use legs::entry::BookEntry;
 use legs::facts::causal::must_see;
-use legs::facts::places::{has_one_way, is_at, shares};
+use legs::facts::places::{Lack, has_one_way, lack, shares};
 use legs::last;
 use legs::leg::Leg;
-use legs::state::SessionState;
 use legs::statement::Due;
 use legs::trace::Trace;
 use runtime::decided::{Decided, Next};
@@ -79,45 +78,43 @@ pub(super) fn decide_along(entry: &BookEntry, leg: &Leg, command: Command<'_>) -
 /// Whether there is nothing to be done for the command that was decided about but to get a
 /// connection, which other sessions may have.
 pub(super) fn needs_only_a_connection(entry: &BookEntry, leg: &Leg, kind: Kind) -> bool {
-    let Some(decided) = leg.flight.decided.as_ref().filter(|_| leg.links.in_use.is_none()) else {
-        return false;
-    };
+    let Some(decided) = leg.flight.decided.as_ref() else { return false };
     matches!(kind, Kind::Query | Kind::StmtExecute)
+        && lack(&entry.worker, leg, decided.target()) == Some(Lack::Connection)
         // With a place in line it was here before.
         && leg.flight.in_line.is_none()
-        && decided.target() == Some(leg.state.here)
-        && decided.patch.is_none()
         // What was brought to a connection that is gone has to be brought to the next one.
-        && decided.next != Next::Commit
+        && decided.patch.is_none()
         && decided.lost == 0
-        && !is_held_back(&entry.worker, &leg.state, kind, decided)
         && leg.flight.paused.is_none()
         && leg.state.trace.is_none()
-        && leg.flight.wanted.is_none()
-        && !leg.state.begins_later()
-        && must_see(&entry.worker, leg, kind, decided).is_none()
+        && !is_held_back(&entry.worker, leg, kind, decided)
         && !leg.state.identity.account.user.backends().is_limited()
         && shares(entry, &leg.state, decided.hostgroup())
 }
 
-/// Whether the query cache is asked first, a rule wants something done, or the command has to wait.
-fn is_held_back(worker: &Worker, state: &SessionState, kind: Kind, decided: &Decided) -> bool {
+/// Whether the query cache is asked first, a rule wants something done, the command has to wait, a
+/// transaction is ended or begun in front of it, or it must see what servers may lack.
+#[inline]
+fn is_held_back(worker: &Worker, leg: &Leg, kind: Kind, decided: &Decided) -> bool {
     let orders = decided.orders.as_deref();
-    decided.is_cached() || orders.is_some_and(Orders::come_first) || turn::is_due(worker, state, kind, orders)
+    decided.is_cached()
+        || orders.is_some_and(Orders::come_first)
+        || turn::is_due(worker, &leg.state, kind, orders)
+        || decided.next == Next::Commit
+        || leg.state.begins_later()
+        || must_see(worker, leg, kind, decided).is_some()
 }
 
-/// Whether the backend in use is where the command goes, and nothing is to be done there first, but
+/// Whether a command goes over the connection in use, and nothing is to be done there first, but
 /// for what is [due](legs::statement) for its prepared statement.
 #[inline]
 fn comes_alone(worker: &Worker, leg: &Leg, command: Command<'_>, decided: &Decided) -> bool {
     let Leg { state, links, .. } = leg;
-    let is_here = is_at(worker, leg, decided) && !links.has_setup() && !state.begins_later();
-    if !is_here || command.kind == Kind::StmtPrepare && len_to_complete(worker, command).is_some() {
-        return false;
-    }
-    !(is_held_back(worker, state, command.kind, decided)
-        || last::is_due(leg, decided)
-        || decided.next == Next::Commit
-        || must_see(worker, leg, command.kind, decided).is_some()
-        || !links.due_before(&worker.upstream.kept, state, command, decided).is_empty())
+    let is_here = lack(worker, leg, decided.target()).is_none() && !links.has_setup();
+    is_here
+        && (command.kind != Kind::StmtPrepare || len_to_complete(worker, command).is_none())
+        && !(is_held_back(worker, leg, command.kind, decided)
+            || last::is_due(leg, decided)
+            || !links.due_before(&worker.upstream.kept, state, command, decided).is_empty())
 }

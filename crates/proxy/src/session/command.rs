@@ -11,7 +11,7 @@ use legs::facts::commands::is_own;
 use legs::facts::endings::{interrupted, unreadable};
 use legs::facts::leases::{leave_batch, look_at_server, poll_idle_backend};
 use legs::facts::orders::{leave_all_servers_off, leave_servers_off, obey};
-use legs::facts::places::is_at;
+use legs::facts::places::lack;
 use legs::facts::records::{begin_sent, measure, mirror, note_traced};
 use legs::facts::sharing::{stay_with_others, take_back};
 use legs::flight::Flight;
@@ -133,7 +133,7 @@ impl Cx<'_> {
                 .is_some_and(|command| !is_own(&self.entry.worker, self.leg, command))
             && let Some(decided) = self.leg.flight.as_mut().and_then(|flight| flight.decided.take())
         {
-            if is_at(&self.entry.worker, self.leg, &decided) {
+            if lack(&self.entry.worker, self.leg, decided.target()).is_none() {
                 return Poll::Ready(self.forward(cx, &input, decided));
             }
             self.leg.flight.begin().decided = Some(decided);
