@@ -4,15 +4,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use testkit::guard::Sandbox;
-
 use crate::load::{self, turns};
 use crate::plan::{Cell, Workload};
 use crate::programs::Programs;
 use crate::progress::Progress;
-use crate::sysbench::{SCHEMA, Sysbench};
 use crate::target::{Kind, Stage, Target};
-use crate::{database, tls};
+use crate::with_tables;
 
 /// Clients that read.
 const CLIENTS: [u32; 2] = [1, 16];
@@ -29,12 +26,7 @@ pub(crate) fn measure(
     threads: u32,
     (seconds, rounds): (u32, u32),
 ) -> anyhow::Result<()> {
-    let sandbox = Sandbox::new()?;
-    tls::prepare(&sandbox)?;
-    let database = database(programs, &sandbox)?;
-    database.sql(&format!("CREATE DATABASE {SCHEMA}"))?;
-    let sysbench = Sysbench::new(programs.sysbench.clone(), sandbox.clone());
-    sysbench.prepare(database.port())?;
+    let (sandbox, database, sysbench) = with_tables(programs, None)?;
     let others = Programs { pointsman: other.canonicalize()?, ..programs.clone() };
     let start = |programs| {
         let stage = Stage { programs, sandbox: &sandbox, database: &database, threads };

@@ -13,14 +13,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use testkit::guard::Sandbox;
 
 use crate::plan::Cell;
 use crate::programs::{Programs, installed};
 use crate::progress::Progress;
-use crate::sysbench::{SCHEMA, Sysbench};
+use crate::sysbench::Sysbench;
 use crate::target::{Kind, Stage, Target};
-use crate::{database, tls};
+use crate::with_tables;
 
 /// The figures that are kept.
 const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/icount.txt");
@@ -59,12 +58,7 @@ const CASES: [Case; 3] = [
 /// # Errors
 /// If a figure is above the kept one by more than [`MORE_MAX`].
 pub(crate) fn measure(programs: &Programs, keep: bool) -> anyhow::Result<()> {
-    let sandbox = Sandbox::new()?;
-    tls::prepare(&sandbox)?;
-    let database = database(programs, &sandbox)?;
-    database.sql(&format!("CREATE DATABASE {SCHEMA}"))?;
-    let sysbench = Sysbench::new(programs.sysbench.clone(), sandbox.clone());
-    sysbench.prepare(database.port())?;
+    let (sandbox, database, sysbench) = with_tables(programs, None)?;
     let counts = sandbox.path().join("callgrind.out");
     let under = vec![
         installed("valgrind", "valgrind")?.display().to_string(),

@@ -210,12 +210,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
 /// The query cache only.
 fn measure_cache(options: &Options) -> anyhow::Result<()> {
     let programs = Programs::find(options.pointsman.as_deref())?;
-    let sandbox = Sandbox::new()?;
-    tls::prepare(&sandbox)?;
-    let database = database(&programs, &sandbox)?;
-    let sysbench = Sysbench::new(programs.sysbench.clone(), sandbox.clone()).with_one_table(options.rows);
-    database.sql(&format!("CREATE DATABASE {SCHEMA}"))?;
-    sysbench.prepare(database.port())?;
+    let (sandbox, database, sysbench) = with_tables(&programs, Some(options.rows))?;
     let stage =
         Stage { programs: &programs, sandbox: &sandbox, database: &database, threads: options.threads };
     let out = options.out.clone().unwrap_or_else(|| PathBuf::from(CACHE_RUN));
@@ -260,13 +255,7 @@ fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
     if idle_clients < options.idle_clients {
         eprintln!("only {idle_clients} idle clients: the system does not allow more open files");
     }
-    let sandbox = Sandbox::new()?;
-    tls::prepare(&sandbox)?;
-    let database = database(programs, &sandbox)?;
-    let sysbench = Sysbench::new(programs.sysbench.clone(), sandbox.clone());
-    database.sql(&format!("CREATE DATABASE {SCHEMA}"))?;
-    sysbench.prepare(database.port())?;
-
+    let (sandbox, database, sysbench) = with_tables(programs, None)?;
     let stage = Stage { programs, sandbox: &sandbox, database: &database, threads: options.threads };
     let starts = startup::measure(&stage, options.starts)?;
     let idles = idle::measure(&stage, idle_clients)?;
@@ -292,6 +281,20 @@ fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
     let targets = targets.collect::<anyhow::Result<Vec<_>>>()?;
     let samples = load::measure(&sysbench, &targets, &plan)?;
     Ok(Results { plan, threads: options.threads, samples, starts, idles, dumps, busy, ruled, shared })
+}
+
+/// A server with sysbench's tables, or with one table of so many rows, and what loads it.
+fn with_tables(programs: &Programs, one_table: Option<u32>) -> anyhow::Result<(Sandbox, Server, Sysbench)> {
+    let sandbox = Sandbox::new()?;
+    tls::prepare(&sandbox)?;
+    let database = database(programs, &sandbox)?;
+    let mut sysbench = Sysbench::new(programs.sysbench.clone(), sandbox.clone());
+    if let Some(rows) = one_table {
+        sysbench = sysbench.with_one_table(rows);
+    }
+    database.sql(&format!("CREATE DATABASE {SCHEMA}"))?;
+    sysbench.prepare(database.port())?;
+    Ok((sandbox, database, sysbench))
 }
 
 /// A server with room for the whole data set in memory, so that it takes as little of the time as
