@@ -161,10 +161,13 @@ pub async fn forget_warnings(entry: &BookEntry, leg: &mut Leg) -> Result<(), End
     Ok(())
 }
 
-/// Ends the transaction that a question has begun where `autocommit` is off.
+/// Ends the transaction that a question has begun where `autocommit` is off. If it is lost instead,
+/// the client has lost nothing with it.
 pub(crate) async fn end_question(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
     if leg.state.status.contains(StatusFlags::IN_TRANSACTION) {
-        ask_text_besides(entry, leg, COMMIT).await?;
+        if let Err(NoReply::Over(ending)) = ask_text(entry, leg, COMMIT).await {
+            return Err(ending);
+        }
         leg.links.note_ran(&mut leg.state);
     }
     Ok(())

@@ -304,3 +304,30 @@ fn a_question_leaves_no_transaction_open() {
         run(&mut one, &mut server, "SELECT 1").await;
     });
 }
+
+/// It is none of the client's: no error tells that it is lost.
+#[test]
+fn the_transaction_of_a_question_is_lost_without_a_word() {
+    play(async || {
+        let (_stage, mut servers, mut one, _two, mut server) = two().await;
+        server.status = StatusFlags::empty();
+        run(&mut one, &mut server, "SET autocommit = 0").await;
+        server.status = StatusFlags::IN_TRANSACTION;
+        run(&mut one, &mut server, "SELECT a FROM t").await;
+        one.send_query("COMMIT").await;
+        server.expect_query("COMMIT").await;
+        server.status = StatusFlags::empty();
+        server.ok().await;
+        one.expect_ok().await;
+        server.status = StatusFlags::IN_TRANSACTION;
+        tells(&mut server, &[("db.t", &[])]).await;
+        server.expect_query("COMMIT AND NO CHAIN NO RELEASE").await;
+        drop(server);
+        one.send_query("SELECT 1").await;
+        let mut server = servers.accept().await;
+        server.status = StatusFlags::empty();
+        server.expect_query("SET SESSION autocommit = 0").await;
+        server.ok().await;
+        comes(&mut one, &mut server, "SELECT 1").await;
+    });
+}
