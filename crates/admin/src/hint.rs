@@ -12,13 +12,14 @@ use crate::tables::Schema;
 use crate::who::Rights;
 
 /// How commands are built of which one word alone says little, by the first word.
-const SYNTAX: [(&str, &str); 4] = [
+const SYNTAX: [(&str, &str); 5] = [
     ("LOAD", "the syntax is: LOAD module TO RUNTIME | TO MEMORY | FROM MEMORY | FROM DISK | FROM CONFIG"),
     ("SAVE", "the syntax is: SAVE module TO DISK | TO MEMORY | FROM MEMORY | FROM RUNTIME"),
-    ("KILL", "the syntax is: KILL CONNECTION id"),
+    ("KILL", "the syntax is: KILL [CONNECTION] id"),
+    ("DUMP", "the syntax is: DUMP EVENTSLOG FROM BUFFER TO MEMORY | TO DISK | TO BOTH"),
     (
         "POINTSMAN",
-        "there are POINTSMAN CHECK CONFIG, DIFF module, ROLLBACK module [TO version], RESUME DDL id, FORGET DDL id and EXPLAIN ROUTE statement",
+        "there are POINTSMAN CHECK CONFIG, CACHE ADVISE, DIFF module, ROLLBACK module [TO version], RESUME DDL id, FORGET DDL id and EXPLAIN ROUTE statement",
     ),
 ];
 
@@ -128,8 +129,10 @@ mod tests {
             ("LOAD MYSQL SERVERS", "LOAD module TO RUNTIME"),
             ("LOAD MYSQL USERS TO DISK", "LOAD module TO RUNTIME"),
             ("SAVE", "SAVE module TO DISK"),
-            ("KILL QUERY 5", "KILL CONNECTION id"),
+            ("KILL QUERY 5", "KILL [CONNECTION] id"),
+            ("DUMP EVENTSLOG FROM BUFFER", "TO MEMORY | TO DISK | TO BOTH"),
             ("POINTSMAN", "POINTSMAN CHECK CONFIG"),
+            ("POINTSMAN CACHE", "CACHE ADVISE"),
             ("POINTSMAN DIFF", "DIFF module"),
         ] {
             assert!(hint(text).contains(syntax), "{text}: {}", hint(text));

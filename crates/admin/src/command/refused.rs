@@ -32,7 +32,7 @@ const REFUSED: [(&str, &str); 17] = [
     ("PROXYSQLTEST", "ProxySQL's tests of itself are no part of this program"),
     ("PULL VERSION ", "the syntax is: PULL VERSION MYSQL SERVERS version milliseconds"),
     (
-        "PROXYSQL ",
+        "PROXYSQL",
         "there is no such order; known are START, STOP, PAUSE, RESUME, RESTART, SHUTDOWN [SLOW], KILL, FLUSH LOGS, \
          FLUSH QUERY CACHE, FLUSH MYSQL CLIENT HOSTS, FLUSH CONFIGDB, READONLY, READWRITE, RELOAD TLS",
     ),
@@ -79,6 +79,7 @@ mod tests {
             ("PROXYSQLTEST 1 1000", "tests of itself"),
             ("PULL VERSION MYSQL SERVERS x y", "milliseconds"),
             ("PROXYSQL FLUSH NOTHING", "RELOAD TLS"),
+            ("PROXYSQL", "RELOAD TLS"),
         ] {
             let Some(Command::Refused(reason)) = Command::of(&Statement::new(text)) else { panic!("{text}") };
             assert!(reason.contains(why), "{text}: {reason}");
@@ -86,7 +87,7 @@ mod tests {
         for text in ["LOAD PGSQL SERVERS TO RUNTIME", "save pgsql query rules to disk"] {
             assert!(matches!(Command::of(&Statement::new(text)), Some(Command::Ignored(_))), "{text}");
         }
-        for text in ["PROXYSQLTESTS", "PROXY_SELECTED", "SELECT 1", "PROXYSQL"] {
+        for text in ["PROXYSQLTESTS", "PROXY_SELECTED", "SELECT 1"] {
             assert_eq!(Command::of(&Statement::new(text)), None, "{text}");
         }
     }
