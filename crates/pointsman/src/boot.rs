@@ -24,6 +24,7 @@ use crate::notify::{Manager, Phase};
 use crate::overrides::Overrides;
 use crate::pidfile::PidFile;
 use crate::program::Program;
+use crate::say::say;
 
 /// Threads of the runtime that accepts clients and does what must not stop a worker.
 const CONTROL_THREADS: usize = 2;
@@ -106,10 +107,10 @@ fn take_over(datadir: &Path) -> anyhow::Result<()> {
 pub(crate) fn import(database: &Path, datadir: &Path) -> anyhow::Result<ExitCode> {
     let imported = admin::import(database, datadir)?;
     for line in &imported.taken {
-        println!("taken: {line}");
+        say!("taken: {line}");
     }
     for line in &imported.left {
-        println!("left: {line}");
+        say!("left: {line}");
     }
     Ok(ExitCode::SUCCESS)
 }

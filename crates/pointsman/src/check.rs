@@ -13,6 +13,7 @@ use config::{Address, Config, Endpoint};
 
 use crate::cli::ConfigArgs;
 use crate::file;
+use crate::say::{complain, say};
 
 /// Longest wait for the addresses of all names.
 const NAMES_TIME_MAX: Duration = Duration::from_secs(5);
@@ -37,12 +38,12 @@ pub(crate) fn check(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
     about_names(&loaded.config, &mut found);
     let Found { errors, warnings } = found;
     for warning in &warnings {
-        eprintln!("warning: {warning}");
+        complain!("warning: {warning}");
     }
     proxy::check_tls(&loaded.config)?;
     let rules = proxy::check_rules(&loaded.config);
     for error in rules.iter().map(ToString::to_string).chain(errors.iter().cloned()) {
-        eprintln!("error: {}: {error}", path.display());
+        complain!("error: {}: {error}", path.display());
     }
     if !rules.is_empty() {
         anyhow::bail!("{} of {} cannot be used", counted(rules.len(), "rule"), path.display());
@@ -55,7 +56,7 @@ pub(crate) fn check(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
         0 => String::new(),
         number => format!(", {}", counted(number, "warning")),
     };
-    println!(
+    say!(
         "{}: ok, {}, {}, {}{warnings}",
         path.display(),
         counted(listeners.len(), "listener"),

@@ -13,16 +13,6 @@ mod shards;
 mod stage;
 mod table;
 
-/// Prints a line. Unlike `println!`, goes on when the reader is gone: the demo still has to clean
-/// up.
-macro_rules! say {
-    ($($what:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stdout(), $($what)*);
-    }};
-}
-use say;
-
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -35,6 +25,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
+use crate::say::{complain, say};
 use display::Display;
 use failover::Failover;
 use stage::Stage;
@@ -198,9 +189,9 @@ fn verdict(total: &Snapshot) -> ExitCode {
     if stats.errors == 0 && stats.queries > 0 {
         return ExitCode::SUCCESS;
     }
-    eprintln!("pointsman: {} queries failed", stats.errors);
+    complain!("pointsman: {} queries failed", stats.errors);
     if let Some(error) = &total.first_error {
-        eprintln!("pointsman: the first: {error}");
+        complain!("pointsman: the first: {error}");
     }
     ExitCode::FAILURE
 }

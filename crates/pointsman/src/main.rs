@@ -14,6 +14,7 @@ mod pages;
 mod pidfile;
 mod program;
 mod proxysql;
+mod say;
 
 use std::process::ExitCode;
 
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
         }
     };
     outcome.unwrap_or_else(|error| {
-        eprintln!("pointsman: {error:#}");
+        say::complain!("pointsman: {error:#}");
         ExitCode::FAILURE
     })
 }

@@ -55,6 +55,21 @@ fn each_line_of_the_log_can_be_json() {
     }
 }
 
+/// The exit code counts. Lines for a full disk, or for a reader that is gone, are lost.
+#[test]
+fn a_check_whose_lines_cannot_be_written_ends_as_any_other() {
+    let home = Sandbox::new().unwrap();
+    let config = home.path().join("pointsman.toml");
+    for (top, success) in [("", true), ("nothing = 1\n", false)] {
+        write(&config, configuration(top)).unwrap();
+        let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = home.command(env!("CARGO_BIN_EXE_pointsman")).unwrap();
+        command.arg("check").arg("--config").arg(&config).stdout(full()).stderr(full());
+        let status = home.start(command).unwrap().wait(WAIT_MAX).unwrap().unwrap();
+        assert_eq!(status.code(), Some(i32::from(!success)), "{top:?}");
+    }
+}
+
 /// A machine that reads the log also reads why a start has failed.
 #[test]
 fn the_error_of_a_start_is_json_as_well() {

@@ -109,9 +109,9 @@ fn verdict(done: &Done) -> ExitCode {
     if total.errors == 0 && total.queries > 0 {
         return ExitCode::SUCCESS;
     }
-    eprintln!("pointsman: {} queries failed", total.errors);
+    crate::say::complain!("pointsman: {} queries failed", total.errors);
     if let Some(error) = &done.first_error {
-        eprintln!("pointsman: the first: {error}");
+        crate::say::complain!("pointsman: the first: {error}");
     }
     ExitCode::FAILURE
 }
