@@ -170,7 +170,8 @@ async fn check(
         return Some(who(account?, connection.peer));
     }
     drop(attempt);
-    tracing::debug!(peer = %connection.peer, user = %String::from_utf8_lossy(claim.user), "an admin was refused");
+    // Not many: who has the password wrong too often is not asked for it any more.
+    tracing::warn!(peer = %connection.peer, user = %claim.user.escape_ascii(), "a login to the admin port was refused");
     let error = access_denied(claim.user, connection.peer, given);
     let only_local = known.filter(|_| account.is_none()).map(|known| local_only(&known.user));
     trail.note_refusal(claim.user, claim.is_change(), only_local.as_deref().unwrap_or(&error.message));
