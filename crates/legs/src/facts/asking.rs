@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -100,9 +99,8 @@ pub(crate) async fn over_connection<T>(
     limit: Duration,
     work: impl AsyncFnOnce(&upstream::Worker, &mut Connection) -> Result<T, &'static str>,
 ) -> Result<T, NoAnswer> {
-    let watched = in_use(leg.links.in_use.as_ref()).map(|backend| Arc::clone(backend.server()));
-    let watched = watched.map_err(NoAnswer::Over)?;
-    let control = Rc::clone(&entry.control);
+    let watched = Arc::clone(in_use(leg.links.in_use.as_ref()).map_err(NoAnswer::Over)?.server());
+    let control = &entry.control;
     let begun = Instant::now();
     let outcome = {
         let mut work = pin!(async {
@@ -161,14 +159,13 @@ pub async fn forget_warnings(entry: &BookEntry, leg: &mut Leg) -> Result<(), End
     Ok(())
 }
 
-/// Ends the transaction that a question has begun where `autocommit` is off. If it is lost instead,
-/// the client has lost nothing with it.
+/// Ends the transaction of a question, without `autocommit`. Its loss is none of the client's.
 pub(crate) async fn end_question(entry: &BookEntry, leg: &mut Leg) -> Result<(), Ending> {
     if leg.state.status.contains(StatusFlags::IN_TRANSACTION) {
-        if let Err(NoReply::Over(ending)) = ask_text(entry, leg, COMMIT).await {
-            return Err(ending);
+        match ask_text(entry, leg, COMMIT).await {
+            Err(NoReply::Over(ending)) => return Err(ending),
+            _ => leg.links.note_ran(&mut leg.state),
         }
-        leg.links.note_ran(&mut leg.state);
     }
     Ok(())
 }
